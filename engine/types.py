@@ -85,7 +85,8 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
 
     `supports_mtp` is None when the file could not tell. `max_context` is the declared
     maximum in tokens, None when the file does not say. `expected_bytes` comes from the
-    section table; a smaller file is incomplete.
+    section table; a smaller file is incomplete. `prefill_sizes` are the work group sizes
+    of the main model in tokens, ascending, empty when the file could not tell.
     """
 
     path: str
@@ -108,6 +109,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     stop_tokens: tuple[str, ...] = ()
     prompt_template: str = ""
     metadata: dict[str, str] = {}
+    prefill_sizes: tuple[int, ...] = ()
 
 
 class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):

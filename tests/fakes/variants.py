@@ -1,0 +1,70 @@
+"""Makes variants of a model file by rewriting its metadata; the weights stay as they are.
+
+A small model does not think or call tools by itself, but a regex constraint (speculation
+off) forces the form, so those paths run on the real engine:
+
+    <think>[a-z ]{5,30}</think>[A-Z][a-z ]{5,40}\\.
+    <tool_call>\\{"name":"get_time","arguments":\\{"city":"(Paris|London)"\\}\\}</tool_call>
+
+No space before a quote: the demo model's tokenizer tables stop there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import tempfile
+from pathlib import Path
+
+THINK_REGEX = r"<think>[a-z ]{5,30}</think>[A-Z][a-z ]{5,40}\."
+TOOL_REGEX = r'<tool_call>\{"name":"get_time","arguments":\{"city":"(Paris|London)"\}\}</tool_call>'
+
+
+def make_variant(
+    source: Path | str,
+    target: Path | str,
+    *,
+    plain: bool = False,
+    thinking: bool = False,
+    tools: bool = False,
+    min_runtime: str | None = None,
+    max_tokens: int | None = None,
+) -> Path:
+    """Writes `target` and returns it. Raises what the builder raises on a bad source."""
+    from google.protobuf import text_format
+    from litert_lm_builder import litertlm_builder
+    from litert_lm_builder.runtime.proto import llm_metadata_pb2
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        parts = Path(folder) / "parts"
+        litertlm_builder.unpack(str(source), str(parts))
+        path = next(parts.glob("LlmMetadata*.pbtext"))
+        meta = text_format.Parse(path.read_text(encoding="utf-8"), llm_metadata_pb2.LlmMetadata())
+        if thinking:
+            meta.supports_thinking = True
+            meta.channels.add(
+                channel_name="thought", start="<think>", end="</think>", is_reasoning_channel=True
+            )
+        if tools:
+            meta.supports_function_calling = True
+            meta.llm_model_type.Clear()
+            meta.llm_model_type.qwen3.code_fence_start = "<tool_call>"
+            meta.llm_model_type.qwen3.code_fence_end = "</tool_call>"
+            meta.llm_model_type.qwen3.escape_fence_strings = True
+            meta.jinja_prompt_template = (
+                "{% if tools %}{{ '<|im_start|>system\\nTools: ' + (tools | tojson)"
+                " + '<|im_end|>\\n' }}{% endif %}" + meta.jinja_prompt_template
+            )
+        if min_runtime is not None:
+            meta.min_runtime_version = min_runtime
+        if max_tokens is not None:
+            meta.max_num_tokens = max_tokens
+        path.write_text(text_format.MessageToString(meta), encoding="utf-8")
+        toml = parts / "model.toml"
+        if plain:
+            blocks = re.split(r"(?=^\[\[section\]\])", toml.read_text(encoding="utf-8"), flags=re.M)
+            kept = (b for b in blocks if 'model_type = "mtp_drafter"' not in b)
+            toml.write_text("".join(kept), encoding="utf-8")
+        litertlm_builder.pack(str(toml), str(target))
+    return Path(target)
