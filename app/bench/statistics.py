@@ -1,0 +1,127 @@
+"""Mean, spread and the ratio on/off with an interval that does not flatter.
+
+Pure functions on plain floats, no state, standard library only. The interval is a seeded
+bootstrap over pairs of the same prompt and repetition, widened for few samples; a verdict
+needs it to exclude 1 by a margin.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections.abc import Mapping, Sequence
+
+from app.bench.records import Ratio, Spread, Verdict
+
+MIN_PAIRS = 5
+"""Fewer pairs never give a verdict."""
+
+MARGIN = 0.02
+"""The interval must stay this far from 1: a difference nobody would notice is none."""
+
+PROMPTS_FOR_CLUSTERS = 6
+"""From this many prompts on they are resampled too: the interval then also covers how much
+the answer depends on the prompt, not only run-to-run noise."""
+
+RESAMPLES = 4000
+SEED = 20261129
+
+Z = 1.959964
+# Two-sided 95 % quantiles of Student's t for 1..30 degrees of freedom.
+T = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+
+Pair = tuple[float, float]
+"""(off, on) speeds of one prompt in one repetition."""
+
+
+def spread(values: Sequence[float]) -> Spread | None:
+    """Mean, sample deviation, median and range; None without values."""
+    if not values:
+        return None
+    return Spread(
+        n=len(values),
+        mean=statistics.fmean(values),
+        std=statistics.stdev(values) if len(values) > 1 else None,
+        median=statistics.median(values),
+        low=min(values),
+        high=max(values),
+    )
+
+
+def ratio_of_means(pairs: Sequence[Pair]) -> float:
+    """Mean speed on / mean speed off: what the two columns beside it show."""
+    return math.fsum(on for _, on in pairs) / math.fsum(off for off, _ in pairs)
+
+
+def widening(n: int) -> float:
+    """How much wider an interval from `n` samples must be than the plain bootstrap's, which
+    is too narrow for few: Student's t over the normal quantile, and n - 1 for n."""
+    t = T[min(n - 1, len(T)) - 1]
+    return t / Z * math.sqrt(n / (n - 1))
+
+
+def speedup(by_prompt: Mapping[str, Sequence[Pair]], *, seed: int = SEED) -> Ratio | None:
+    """Ratio of the mean speeds with a 95 % interval; None without a pair.
+
+    A single pair (or prompt, where prompts are resampled) has no interval.
+    """
+    groups = [
+        kept
+        for pairs in by_prompt.values()
+        if (kept := [p for p in pairs if p[0] > 0 and p[1] > 0])
+    ]
+    flat = [pair for pairs in groups for pair in pairs]
+    if not flat:
+        return None
+    value = ratio_of_means(flat)
+    clusters = len(groups) >= PROMPTS_FOR_CLUSTERS
+    basis = "prompts" if clusters else "runs"
+    n = len(groups) if clusters else len(flat)
+    if n < 2:
+        return Ratio(value, None, None, len(flat), basis)
+    rng = random.Random(seed)
+    logs = sorted(
+        math.log(ratio_of_means(_resample(groups if clusters else [flat], clusters, rng)))
+        for _ in range(RESAMPLES)
+    )
+    centre, wide = math.log(value), widening(n)
+    low = centre - (centre - _quantile(logs, 0.025)) * wide
+    high = centre + (_quantile(logs, 0.975) - centre) * wide
+    return Ratio(value, math.exp(low), math.exp(high), len(flat), basis)
+
+
+def _resample(
+    groups: Sequence[Sequence[Pair]], clusters: bool, rng: random.Random
+) -> list[Pair]:
+    chosen = rng.choices(groups, k=len(groups)) if clusters else groups
+    return [pair for pairs in chosen for pair in rng.choices(pairs, k=len(pairs))]
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    at = share * (len(ordered) - 1)
+    below = math.floor(at)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (at - below)
+
+
+def verdict(ratio: Ratio | None) -> Verdict:
+    """Faster or slower only if the whole interval says so by `MARGIN`."""
+    if ratio is None or ratio.pairs < MIN_PAIRS or ratio.low is None or ratio.high is None:
+        return Verdict.TOO_FEW
+    if ratio.low > 1 + MARGIN:
+        return Verdict.FASTER
+    if ratio.high < 1 - MARGIN:
+        return Verdict.SLOWER
+    return Verdict.UNCLEAR
+
+
+def change(value: float, baseline: float, *, higher_is_better: bool) -> float | None:
+    """How much better (positive) or worse (negative) than the baseline, as a share."""
+    if baseline <= 0 or value <= 0:
+        return None
+    return value / baseline - 1 if higher_is_better else baseline / value - 1
