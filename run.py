@@ -15,8 +15,8 @@ import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 (older ones do start this file)
     sys.exit(
-        "Tandem needs Python 3.11 or newer; this is Python %d.%d. Start run.py with a newer one, "
-        "for example: python3.12 run.py" % sys.version_info[:2]  # noqa: UP031
+        f"Tandem needs Python 3.11 or newer; this is Python {sys.version_info[0]}."
+        f"{sys.version_info[1]}. Start run.py with a newer one, for example: python3.12 run.py"
     )
 
 import contextlib
