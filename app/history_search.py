@@ -83,12 +83,25 @@ def scan_snippet(
     return head + flat[start : start + width], ((at - start + len(head), len(needle)),)
 
 
-_JOINS = (
-    " LEFT JOIN node n ON n.key = found.at"
-    " JOIN conversation c ON c.id = n.conversation OR c.key = -found.at"
-    " WHERE c.deleted IS NULL"
-)
-_SHOWN = " SELECT c.id, c.title, c.updated, coalesce(n.id, ''), found.shown FROM found"
+_BY_WORDS = """
+    WITH found AS MATERIALIZED (
+        SELECT rowid AS at, snippet(search, 0, ?, ?, '…', 12) AS shown, rank AS score
+        FROM search WHERE search MATCH ? ORDER BY rank LIMIT ?
+    )
+    SELECT c.id, c.title, c.updated, coalesce(n.id, ''), found.shown FROM found
+    LEFT JOIN node n ON n.key = found.at
+    JOIN conversation c ON c.id = n.conversation OR c.key = -found.at
+    WHERE c.deleted IS NULL ORDER BY found.at > 0, found.score
+"""
+_BY_SCAN = """
+    WITH found AS MATERIALIZED (
+        SELECT rowid AS at, body AS shown FROM search WHERE body LIKE ? ESCAPE '\\' LIMIT ?
+    )
+    SELECT c.id, c.title, c.updated, coalesce(n.id, ''), found.shown FROM found
+    LEFT JOIN node n ON n.key = found.at
+    JOIN conversation c ON c.id = n.conversation OR c.key = -found.at
+    WHERE c.deleted IS NULL ORDER BY found.at > 0, c.updated DESC
+"""
 
 
 def find(db: sqlite3.Connection, text: str, limit: int) -> list[Hit]:
@@ -96,23 +109,12 @@ def find(db: sqlite3.Connection, text: str, limit: int) -> list[Hit]:
     if needs_scan(text):
         needle = clean(text).strip()
         pattern = "%" + "".join("\\" + c if c in "\\%_" else c for c in needle) + "%"
-        rows = db.execute(
-            "WITH found AS MATERIALIZED (SELECT rowid AS at, body AS shown FROM search"
-            f" WHERE body LIKE ? ESCAPE '\\' LIMIT ?){_SHOWN}{_JOINS}"
-            " ORDER BY found.at > 0, c.updated DESC",
-            (pattern, limit * 4),
-        )
+        rows = db.execute(_BY_SCAN, (pattern, limit * 4))
         return _hits(((*r[:4], *scan_snippet(str(r[4]), needle)) for r in rows), limit)
     query = fts_query(text)
     if not query:
         return []
-    rows = db.execute(
-        "WITH found AS MATERIALIZED (SELECT rowid AS at,"
-        " snippet(search, 0, ?, ?, '…', 12) AS shown, rank AS score"
-        f" FROM search WHERE search MATCH ? ORDER BY rank LIMIT ?){_SHOWN}{_JOINS}"
-        " ORDER BY found.at > 0, found.score",
-        (OPEN, CLOSE, query, limit * 4),
-    )
+    rows = db.execute(_BY_WORDS, (OPEN, CLOSE, query, limit * 4))
     return _hits(((*r[:4], *parse_snippet(str(r[4]))) for r in rows), limit)
 
 
