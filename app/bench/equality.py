@@ -7,7 +7,7 @@ with speculation a reply may run up to one cycle past the limit (engine-facts).
 
 from __future__ import annotations
 
-import os.path
+from itertools import takewhile
 
 from app.bench.records import Difference
 from engine.types import FinishReason
@@ -19,15 +19,20 @@ def difference(
     prompt_id: str, off: str, on: str, off_reason: FinishReason, on_reason: FinishReason
 ) -> Difference | None:
     """None if the texts are equal; else the first differing word with a few before it."""
-    shared = len(os.path.commonprefix((off, on)))
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(off, on, strict=False)))
     off_done = shared == len(off) and (off == on or off_reason is FinishReason.LIMIT)
     on_done = shared == len(on) and (off == on or on_reason is FinishReason.LIMIT)
     if off_done or on_done:
         return None
-    while shared > 0 and not off[shared - 1].isspace():
-        shared -= 1
+    if not (_word_ends(off, shared) and _word_ends(on, shared)):
+        while shared > 0 and not off[shared - 1].isspace():
+            shared -= 1
     word = len(off[:shared].split())
     return Difference(prompt_id, word, _around(off, shared), _around(on, shared))
+
+
+def _word_ends(text: str, at: int) -> bool:
+    return at == len(text) or text[at].isspace()
 
 
 def _around(text: str, at: int) -> str:

@@ -113,7 +113,8 @@ class Spread(msgspec.Struct, frozen=True):
 
 class Ratio(msgspec.Struct, frozen=True):
     """On divided by off with a 95 % interval (None from a single pair). `pairs` counts
-    (prompt, repetition) pairs; `basis` is "prompts" when prompts were resampled too, else "runs"."""
+    (prompt, repetition) pairs; `basis` is "prompts" when prompts were resampled too, else
+    "runs"."""
 
     value: float
     low: float | None

@@ -95,9 +95,7 @@ def speedup(by_prompt: Mapping[str, Sequence[Pair]], *, seed: int = SEED) -> Rat
     return Ratio(value, math.exp(low), math.exp(high), len(flat), basis)
 
 
-def _resample(
-    groups: Sequence[Sequence[Pair]], clusters: bool, rng: random.Random
-) -> list[Pair]:
+def _resample(groups: Sequence[Sequence[Pair]], clusters: bool, rng: random.Random) -> list[Pair]:
     chosen = rng.choices(groups, k=len(groups)) if clusters else groups
     return [pair for pairs in chosen for pair in rng.choices(pairs, k=len(pairs))]
 

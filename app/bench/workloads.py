@@ -55,7 +55,10 @@ _TEXTS: dict[Workload, tuple[tuple[str, str], ...]] = {
     Workload.REWRITE: (
         ("rewrite-1", f"Rewrite this text in a more formal style:\n\n{_HARBOUR}"),
         ("rewrite-2", f"Rewrite this text in the present tense:\n\n{_GARDEN}"),
-        ("rewrite-3", f"Correct and repeat this text, changing as little as you can:\n\n{_MEETING}"),
+        (
+            "rewrite-3",
+            f"Repeat this text and correct its mistakes, if any:\n\n{_MEETING}",
+        ),
     ),
     Workload.SUMMARY: (
         ("summary-1", f"Summarise this text in three sentences:\n\n{_GARDEN}"),

@@ -1,0 +1,127 @@
+"""What a running comparison has gathered so far, and the record made of it.
+
+Owned by the runner and its thread. A record can be made at any moment: after a cancel it
+holds what was measured until then.
+"""
+
+from __future__ import annotations
+
+import statistics
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from app.bench import environment, equality, schedule, summary
+from app.bench.records import Difference, Environment, Plan, Record, Sample
+from engine.types import Outcome, UnloadReport
+
+
+class Ledger:
+    """Samples, texts of the first repetition, and facts of each engine life."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self.samples: list[Sample] = []
+        self.depth: list[Sample] = []
+        self.synthetic: list[Sample] = []
+        self.texts: dict[tuple[str, bool], Outcome] = {}
+        self.loads: list[float] = []
+        self.first_load: float | None = None
+        self.environment: Environment | None = None
+        self._rates: dict[str, float] = {}
+        self._peak: int | None = None
+
+    @property
+    def empty(self) -> bool:
+        return not (self.samples or self.depth or self.synthetic)
+
+    def ended(self, key: str, report: UnloadReport) -> None:
+        """Takes what an engine said when it went away; `key` names the group it ran."""
+        if report.acceptance_rate is not None and key:
+            self._rates[key] = report.acceptance_rate
+        if report.peak_memory is not None:
+            self._peak = max(self._peak or 0, report.peak_memory)
+
+    def means(self) -> tuple[float | None, float | None]:
+        """Mean decode speeds off and on so far, for the progress line."""
+        samples = self.samples or self.depth or self.synthetic
+        return _mean(samples, speculative=False), _mean(samples, speculative=True)
+
+    def record(self, cache_state: str, stopped: str) -> Record:
+        """`stopped` is "" for a whole comparison, else why it ended early."""
+        plan = self._plan
+        compared, differences = self._texts()
+        groups = summary.classes(self.samples, self._rates, compared, differences)
+        return Record(
+            id=uuid.uuid4().hex,
+            model=Path(plan.model_path).stem,
+            model_key=environment.model_key(plan.model_path),
+            plan=plan,
+            environment=self.environment or environment.capture(plan, None, cache_state),
+            samples=(*self.samples, *self.depth, *self.synthetic),
+            overall=summary.overall(self.samples, groups, compared, differences),
+            groups=groups,
+            depths=summary.depth_groups(self.depth, self._rates),
+            synthetic=summary.synthetic(
+                self.synthetic,
+                plan.prefill_tokens,
+                plan.decode_tokens,
+                self._rates.get("synthetic"),
+            ),
+            differences=tuple(differences),
+            load_first_s=self.first_load,
+            load_warm_s=statistics.median(self.loads) if self.loads else None,
+            peak_memory=self._peak,
+            complete=not stopped,
+            stopped=stopped,
+        )
+
+    def _texts(self) -> tuple[list[str], list[Difference]]:
+        """Prompts whose texts can be compared (greedy on both sides), and where they part."""
+        compared: list[str] = []
+        found: list[Difference] = []
+        for prompt in self._plan.prompts if self._plan.sampling.top_k == 1 else ():
+            off = self.texts.get((prompt.id, False))
+            on = self.texts.get((prompt.id, True))
+            if off is None or on is None:
+                continue
+            compared.append(prompt.id)
+            parted = equality.difference(prompt.id, off.text, on.text, off.reason, on.reason)
+            if parted is not None:
+                found.append(parted)
+        return compared, found
+
+
+def to_sample(send: schedule.Send, outcome: Outcome, *, order: int, share: float) -> Sample:
+    """The figures of one send; those the engine did not give stay None."""
+    sample = Sample(
+        prompt_id=send.prompt.id,
+        workload=send.prompt.workload,
+        repetition=send.repetition,
+        speculative=send.speculative,
+        order=order,
+        reason=outcome.reason,
+        depth=share,
+        context_used=outcome.context_used,
+        chunk_times=outcome.chunk_times,
+    )
+    bench = outcome.benchmark
+    if bench is None:
+        return sample
+    return msgspec.structs.replace(
+        sample,
+        decode_tps=bench.decode_tps,
+        prefill_tps=bench.prefill_tps,
+        ttft_s=bench.ttft_s,
+        elapsed_s=bench.elapsed_s,
+        decode_tokens=bench.decode_tokens,
+        prefill_tokens=bench.prefill_tokens,
+        steps=bench.steps,
+    )
+
+
+def _mean(samples: Iterable[Sample], *, speculative: bool) -> float | None:
+    speeds = [s.decode_tps for s in samples if s.speculative is speculative and s.decode_tps]
+    return statistics.fmean(speeds) if speeds else None

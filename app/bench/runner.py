@@ -1,0 +1,275 @@
+"""Runs a plan against an `Engine` and gives a record.
+
+Synchronous: `Runner.run` blocks the calling thread, which must be the one the engine
+belongs to (the engine worker in the window, the main thread on the command line).
+`cancel` may come from any thread at any moment; what was measured until then is kept.
+
+Engine lives. The acceptance rate exists only as one log line when an engine goes away, over
+its whole life. So every class, every depth and the synthetic test has a life of its own:
+load, one unrecorded round of the very same prompts on both legs, the timed rounds, unload.
+Off sends draft nothing and greedy drafting repeats exactly, so the life's rate is the rate
+of the timed on-leg. Both legs share the life, loaded with the drafter in place: they differ
+in the per-conversation switch alone. Every send has a fresh conversation.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from app.bench import depth, environment, schedule, summary
+from app.bench.disk import room_for_cache
+from app.bench.ledger import Ledger, to_sample
+from app.bench.records import Plan, Progress, Prompt, Record, Sample, Workload
+from engine.errors import EngineCrashed, EngineError, GenerationError, LoadError, from_info
+from engine.protocol import Engine
+from engine.types import (
+    GenerateRequest,
+    LoadedModel,
+    LoadOptions,
+    Message,
+    Outcome,
+    TextBatch,
+    TextPart,
+)
+
+_RUN_IDS = itertools.count(1 << 40)
+"""Far away from the run ids of chats, so a late event of one is never taken for the other."""
+
+SYNTHETIC = Prompt("synthetic", Workload.OWN, "Hello")
+
+
+class Cancelled(Exception):
+    """The person stopped the comparison."""
+
+
+class Runner:
+    """One comparison; use once. `on_progress` is called on the running thread."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        plan: Plan,
+        on_progress: Callable[[Progress], None] = lambda _: None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._engine = engine
+        self._plan = plan
+        self._report = on_progress
+        self._clock = clock
+        self._stop = threading.Event()
+        self._running: int | None = None
+        self._loading = False
+        self._ledger = Ledger(plan)
+        self._cache = ""
+        self._cache_state = ""
+        self._done = 0
+        self._total = schedule.sends(plan)
+        self._sending_s = 0.0
+        self._started = 0.0
+
+    def cancel(self) -> None:
+        """Stops at once: a load is killed, a send is cancelled. Any thread."""
+        self._stop.set()
+        run, loading = self._running, self._loading
+        if loading:
+            self._engine.kill()
+        elif run is not None:
+            self._engine.cancel(run)
+
+    def run(self) -> Record:
+        """The whole plan. Raises `EngineError` only if nothing at all was measured, and
+        `Cancelled` likewise; otherwise a failure ends the record early, with its code."""
+        self._started = self._clock()
+        stopped, failure = "", None
+        root = Path(self._plan.cache_dir).parent if self._plan.cache_dir else None
+        with tempfile.TemporaryDirectory(
+            prefix="tandem-bench-",
+            dir=root if root and root.is_dir() else None,
+            ignore_cleanup_errors=True,
+        ) as scratch:
+            try:
+                self._prepare_cache(Path(scratch))
+                self._classes()
+                self._depths()
+                self._padded()
+            except Cancelled:
+                stopped = "cancelled"
+            except EngineError as error:
+                stopped, failure = error.code, error
+            finally:
+                with suppress(EngineError):
+                    self._engine.unload()
+        if self._ledger.empty:
+            if failure is not None:
+                raise failure
+            if stopped:
+                raise Cancelled
+        return self._ledger.record(self._cache_state, stopped)
+
+    # Lives
+
+    def _prepare_cache(self, scratch: Path) -> None:
+        plan = self._plan
+        self._cache, self._cache_state = plan.cache_dir, ""
+        if plan.cache == "disk" and plan.cold_load and room_for_cache(plan.model_path, scratch):
+            self._cache = str(scratch)
+        self._cache_state = environment.cache_state(plan.cache, self._cache)
+        if self._cache_state == "disk, warm":
+            return
+        with self._life("load_first"):
+            self._ledger.first_load = self._ledger.loads.pop()
+
+    @contextmanager
+    def _life(self, phase: str, key: str = "", *, padded: bool = False) -> Iterator[LoadedModel]:
+        """One engine from load to unload; its rate is stored under `key`."""
+        plan = self._plan
+        self._tell(phase)
+        options = LoadOptions(
+            model_path=plan.model_path,
+            backend=plan.backend,
+            context_tokens=plan.context_tokens,
+            threads=plan.threads,
+            cache=plan.cache,
+            cache_dir=self._cache,
+            speculative=True,
+            gpu_float16=plan.gpu_float16,
+            prefill_tokens=plan.prefill_tokens if padded else 0,
+            decode_tokens=plan.decode_tokens if padded else 0,
+        )
+        loaded = self._load(options)
+        self._ledger.loads.append(loaded.load_seconds)
+        if self._ledger.environment is None:
+            self._ledger.environment = environment.capture(plan, loaded, self._cache_state)
+        try:
+            yield loaded
+        finally:
+            with suppress(EngineCrashed):
+                self._ledger.ended(key, self._engine.unload())
+
+    def _load(self, options: LoadOptions) -> LoadedModel:
+        self._loading = True
+        try:
+            self._check()
+            return self._engine.load(options)
+        except (LoadError, EngineCrashed):
+            self._check()
+            raise
+        finally:
+            self._loading = False
+
+    def _classes(self) -> None:
+        for workload, prompts in schedule.by_class(self._plan.prompts).items():
+            with self._life("load", workload.value):
+                for send in schedule.rounds(prompts, self._plan.runs):
+                    self._measure(send, self._ledger.samples, "measure")
+
+    def _depths(self) -> None:
+        plan = self._plan
+        prompts, runs = schedule.depth_prompts(plan), schedule.depth_runs(plan)
+        for share in plan.depths if prompts else ():
+            with self._life("load", summary.depth_key(share)) as loaded:
+                history = depth.history(
+                    share, loaded.context_tokens, plan.max_tokens, self._engine.count_tokens
+                )
+                for send in schedule.rounds(prompts, runs):
+                    self._measure(send, self._ledger.depth, "depth", share, history)
+
+    def _padded(self) -> None:
+        plan = self._plan
+        if not (plan.prefill_tokens and plan.decode_tokens):
+            return
+        with self._life("load", "synthetic", padded=True):
+            for send in schedule.rounds((SYNTHETIC,), plan.runs):
+                self._measure(send, self._ledger.synthetic, "synthetic")
+
+    # Sends
+
+    def _measure(
+        self,
+        send: schedule.Send,
+        into: list[Sample],
+        phase: str,
+        share: float = 0.0,
+        history: Sequence[Message] = (),
+    ) -> None:
+        warm_up = send.repetition == schedule.WARM_UP
+        self._tell("warmup" if warm_up else phase, send, share)
+        before = self._clock()
+        outcome = self._send(send, tuple(history), padded=phase == "synthetic")
+        self._sending_s += self._clock() - before
+        self._done += 1
+        if warm_up:
+            return
+        into.append(to_sample(send, outcome, order=self._done, share=share))
+        if send.repetition == 0 and phase == "measure":
+            self._ledger.texts[send.prompt.id, send.speculative] = outcome
+
+    def _send(self, send: schedule.Send, history: tuple[Message, ...], *, padded: bool) -> Outcome:
+        run_id = next(_RUN_IDS)
+        limit = None if padded else self._plan.max_tokens
+        request = GenerateRequest(
+            run_id=run_id,
+            chat_key=f"bench-{uuid.uuid4().hex}",
+            message=Message(role="user", parts=(TextPart(text=send.prompt.text),)),
+            history=history,
+            sampling=msgspec.structs.replace(self._plan.sampling, max_output_tokens=limit),
+            speculative=send.speculative,
+            keep=False,
+            record_times=send.repetition == 0,
+        )
+        self._running = run_id
+        try:
+            self._check()
+            outcome = self._engine.generate(request, _ignore)
+        except EngineCrashed:
+            self._check()
+            raise
+        finally:
+            self._running = None
+        self._check()
+        if outcome.error is not None:
+            raise from_info(outcome.error)
+        if outcome.speculative is not send.speculative:
+            raise GenerationError("send_failed", "the engine did not use the asked speculation")
+        return outcome
+
+    def _check(self) -> None:
+        if self._stop.is_set():
+            raise Cancelled
+
+    def _tell(self, phase: str, send: schedule.Send | None = None, share: float = 0.0) -> None:
+        left = self._total - self._done
+        mean = self._sending_s / self._done if self._done else None
+        off, on = self._ledger.means()
+        self._report(
+            Progress(
+                phase=phase,
+                done=self._done,
+                total=self._total,
+                workload=send.prompt.workload if send else None,
+                depth=share,
+                speculative=send.speculative if send else None,
+                repetition=max(0, send.repetition) if send else 0,
+                eta_s=left * mean if mean is not None else None,
+                elapsed_s=self._clock() - self._started,
+                off_tps=off,
+                on_tps=on,
+            )
+        )
+
+
+def _ignore(_: TextBatch) -> None:
+    """Drawing text while timing would slow what is timed."""
+
+
+__all__ = ["Cancelled", "Runner"]

@@ -1,0 +1,72 @@
+"""Which send comes when: the order of a comparison, as data, before anything runs.
+
+Within a class the order alternates by pair (off, on, on, off, …), so a machine that slowly
+warms up or gets busy touches both legs alike, and the two sends of a pair are neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from app.bench.records import Plan, Prompt, Workload
+
+WARM_UP = -1
+"""Repetition number of the round that is not recorded."""
+
+DEPTH_RUNS = 3
+DEPTH_PROMPTS = 2
+SHORT = 200
+"""Depth prompts have at most this many characters, so they fit beside a full context."""
+
+
+class Send(msgspec.Struct, frozen=True):
+    """One send to make. `repetition` is `WARM_UP` for the round that is thrown away."""
+
+    prompt: Prompt
+    repetition: int
+    speculative: bool
+
+
+def by_class(prompts: Sequence[Prompt]) -> dict[Workload, tuple[Prompt, ...]]:
+    """Prompts by class, classes in order of first appearance."""
+    out: dict[Workload, tuple[Prompt, ...]] = {}
+    for prompt in prompts:
+        out[prompt.workload] = (*out.get(prompt.workload, ()), prompt)
+    return out
+
+
+def rounds(prompts: Sequence[Prompt], runs: int) -> Iterator[Send]:
+    """A warm-up round of every prompt on both legs, then `runs` rounds.
+
+    The warm-up is a whole round on purpose: greedy drafting repeats exactly, so the log's
+    acceptance rate over the engine's life (warm-up included) is the timed leg's own.
+    """
+    pair = 0
+    for repetition in (WARM_UP, *range(runs)):
+        for prompt in prompts:
+            first = bool(pair % 2)
+            pair += 1
+            yield Send(prompt, repetition, first)
+            yield Send(prompt, repetition, not first)
+
+
+def depth_prompts(plan: Plan) -> tuple[Prompt, ...]:
+    """Up to two short prompts, of different classes if there are such."""
+    short = [p for p in plan.prompts if len(p.text) <= SHORT]
+    firsts = list({p.workload: p for p in reversed(short)}.values())[::-1]
+    return tuple((firsts if len(firsts) >= DEPTH_PROMPTS else short)[:DEPTH_PROMPTS])
+
+
+def depth_runs(plan: Plan) -> int:
+    return min(plan.runs, DEPTH_RUNS)
+
+
+def sends(plan: Plan) -> int:
+    """How many sends the whole plan makes, warm-ups included."""
+    pairs = len(plan.prompts) * (plan.runs + 1)
+    pairs += len(plan.depths) * len(depth_prompts(plan)) * (depth_runs(plan) + 1)
+    if plan.prefill_tokens and plan.decode_tokens:
+        pairs += plan.runs + 1
+    return 2 * pairs
