@@ -88,7 +88,8 @@ def missing_packages(
         for name in wanted_platforms(environ)
     ]
     if lacking and all(lacking):
-        missing += min(lacking, key=lambda packages: len(packages))
+        fewest = min(lacking, key=len)
+        missing += fewest
     return tuple(missing)
 
 
