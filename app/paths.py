@@ -18,9 +18,8 @@ from pathlib import Path
 
 import platformdirs
 
+from app.version import APP_ID
 from engine.types import LIBRARY_VERSION
-
-APP_NAME = "tandem"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ def _wanted(env: dict[str, str]) -> Paths:
     home = env.get("TANDEM_HOME")
     if home:
         return _below(Path(home).expanduser().absolute())
-    dirs = platformdirs.PlatformDirs(APP_NAME, appauthor=False, roaming=False)
+    dirs = platformdirs.PlatformDirs(APP_ID, appauthor=False, roaming=False)
     paths = Paths(
         config=Path(dirs.user_config_dir),
         data=Path(dirs.user_data_dir),

@@ -33,11 +33,10 @@ def demo_model() -> Path:
 @pytest.fixture(scope="session")
 def plain_model(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundled model without its drafter, made once per session."""
-    from tests.model_variants import rewrite
+    from tests.fakes.variants import make_variant
 
     target = tmp_path_factory.mktemp("variants") / "tandem-demo-plain.litertlm"
-    rewrite(demo_model, target, plain=True)
-    return target
+    return make_variant(demo_model, target, plain=True)
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ and `loads` record what was asked. `kill` and `cancel` may come from any thread.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -107,7 +108,7 @@ class ScriptedEngine:
     load_results: list[EngineError | float] = field(default_factory=list)
     mtp: bool = True
     acceptance_rate: float | None = None
-    pid: int = 4321
+    pid: int = field(default_factory=os.getpid)
     loads: list[LoadOptions] = field(default_factory=list)
     requests: list[GenerateRequest] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
