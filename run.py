@@ -3,6 +3,7 @@
     python3 run.py                  the window
     python3 run.py chat "Hello"     everything else is handed to the program: chat, bench, info, …
     python3 run.py test [ARGS]      all checks of the project; ARGS go to pytest
+    python3 run.py test --only CHECK    one of ruff, format, types, imports, tests
 
 The first start makes `.venv` beside this file from `requirements.lock` (hashes checked, wheels
 only) with the pip of the Python that runs it; later starts do so only when the lock file or the
@@ -39,13 +40,13 @@ VENV_PYTHON = VENV / ("Scripts/python.exe" if WINDOWS else "bin/python")
 NEWEST = (3, 14)
 """The newest Python that all wheels in the lock exist for (PySide6 6.11: below 3.15)."""
 
-CHECKS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("ruff check", ("-m", "ruff", "check", ".")),
-    ("ruff format", ("-m", "ruff", "format", "--check", ".")),
-    ("mypy", ("-m", "mypy")),
-    ("import-linter", ("-c", "from importlinter.cli import lint_imports_command as c; c()")),
-    ("pytest", ("-m", "pytest")),
-)
+CHECKS: "dict[str, tuple[str, ...]]" = {
+    "ruff": ("-m", "ruff", "check", "."),
+    "format": ("-m", "ruff", "format", "--check", "."),
+    "types": ("-m", "mypy"),
+    "imports": ("-c", "from importlinter.cli import lint_imports_command as check; check()"),
+    "tests": ("-m", "pytest"),
+}
 
 
 class SetupError(Exception):
@@ -249,20 +250,27 @@ def start(arguments: Sequence[str]) -> int:
             continue  # the child got it too and decides
 
 
-def run_checks(pytest_arguments: Sequence[str]) -> int:
+def run_checks(arguments: Sequence[str]) -> int:
     """Runs every check, even after one failed, and says which did; 0 only when all passed."""
+    rest = list(arguments)
+    chosen = list(CHECKS)
+    if rest[:1] == ["--only"]:
+        chosen, rest = rest[1:2], rest[2:]
+        if not chosen or chosen[0] not in CHECKS:
+            say(f"usage: run.py test [--only {'|'.join(CHECKS)}] [pytest arguments]")
+            return 2
     environ = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
     environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    subprocess.run(  # names missing Qt libraries before pytest stumbles over them
-        [VENV_PYTHON, "-m", "app.qt_check"], cwd=ROOT, env=environ, check=False
-    )
+    python = str(VENV_PYTHON)
+    if "tests" in chosen:  # name missing Qt libraries before pytest stumbles over them
+        subprocess.run([python, "-m", "app.qt_check"], cwd=ROOT, env=environ, check=False)
     results = []
-    for name, command in CHECKS:
-        say(f"== {name}")
-        extra = pytest_arguments if name == "pytest" else ()
+    for name in chosen:
+        say(f"== {name}: {' '.join(CHECKS[name][-3:])}")
+        command = [python, *CHECKS[name], *(rest if name == "tests" else ())]
         begin = time.monotonic()
-        done = subprocess.run([VENV_PYTHON, *command, *extra], cwd=ROOT, env=environ, check=False)
-        results.append((name, done.returncode, time.monotonic() - begin))
+        code = subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode
+        results.append((name, code, time.monotonic() - begin))
     say("== summary")
     for name, code, seconds in results:
         say(f"{'ok    ' if code == 0 else 'FAILED'}  {name}  ({seconds:.0f} s)")
