@@ -11,6 +11,7 @@ import os
 import platform
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -62,16 +63,13 @@ def _linux_cpu() -> str:
 
 
 def _windows_cpu() -> str:
-    if sys.platform != "win32":
-        return ""
-    import winreg
+    if sys.platform == "win32":
+        import winreg
 
-    try:
         place = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0"
-        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, place) as key:
+        with suppress(OSError), winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, place) as key:
             return str(winreg.QueryValueEx(key, "ProcessorNameString")[0]).strip()
-    except OSError:
-        return ""
+    return ""
 
 
 def software_adapter(name: str | None, kind: str | None) -> bool:

@@ -1,0 +1,126 @@
+"""Sentences and words of measuring, for the Benchmark tab and the command line.
+
+Pure Python, no Qt. Keys are string values of the program's enumerations.
+"""
+
+from __future__ import annotations
+
+from ui import format as fmt
+
+WORKLOADS: dict[str, str] = {
+    "writing": "Free writing",
+    "rewrite": "Rewrite",
+    "summary": "Summary",
+    "code": "Code",
+    "qa": "Q&A",
+    "translation": "Translation",
+    "own": "Your prompt",
+    "all": "All",
+}
+
+VERDICTS: dict[str, str] = {
+    "faster": "Faster with speculation on this computer.",
+    "unclear": "No clear difference on this computer.",
+    "slower": "Slower here: leave it off.",
+    "too_few": "No clear difference: too few runs to tell.",
+}
+
+VERDICT_WORDS: dict[str, str] = {
+    "faster": "faster",
+    "unclear": "no clear difference",
+    "slower": "slower: leave it off",
+    "too_few": "too few runs",
+}
+
+PHASES: dict[str, str] = {
+    "load_first": "First load, empty cache",
+    "load": "Loading",
+    "warmup": "Warming up",
+    "measure": "Measuring",
+    "depth": "Measuring at {depth} % of the context",
+    "synthetic": "Synthetic test",
+}
+
+TITLE = "Speculation off and on"
+COMPARE = "Compare"
+COMPARE_LONG = "Compare speculation off / on"
+HISTORY = "History"
+CANCEL = "Cancel"
+MEASURE = "Measure…"
+NOT_MEASURED = "not measured yet"
+EMPTY_TITLE = "Nothing measured yet"
+EMPTY_TEXT = (
+    "Run the same prompts with speculation off and on, in turn, and see what it is worth on "
+    "this computer. Nothing appears in your chats."
+)
+NO_MODEL_TEXT = "Load a model first, or choose one here."
+NO_DRAFTER = (
+    "{model} has no MTP drafter, so there is nothing to compare. Choose a model marked MTP."
+)
+BUSY = "An answer is being written. Compare when it has ended, so that both can be trusted."
+RUNNING_ELSEWHERE = "A comparison is running already."
+PARTIAL = "Cut short: these are the results up to then."
+PARTIAL_ERROR = "Cut short by an error: {sentence}"
+CANCELLED_EMPTY = "Cancelled before anything was measured."
+SOFTWARE = "Software adapter: these speeds are not those of a graphics card."
+BASELINE = "baseline"
+SET_BASELINE = "Set as baseline"
+REMOVE_BASELINE = "Remove as baseline"
+COPY_ROW = "Copy Markdown row"
+EXPORT = "Export"
+GREEDY_NOTE = (
+    "Both legs decode greedily (top-k 1): while speculating the engine does so whatever is "
+    "set, and so both write the same words."
+)
+INTERVAL_PROMPTS = "The interval covers how much the answer depends on the prompt."
+INTERVAL_RUNS = "The interval covers run-to-run noise for these prompts only."
+
+MODELS_GPU_FAILED = "Try --backend cpu."
+
+
+def speedup_line(value: float | None, low: float | None, high: float | None) -> str:
+    """`1.60× (95 % 1.51 – 1.69)`, without the interval where there is none."""
+    text = fmt.speedup(value)
+    if value is None or low is None or high is None:
+        return text
+    return f"{text} (95 % {low:.2f} – {high:.2f})"
+
+
+def plus_minus(mean: float | None, std: float | None) -> str:
+    """`51.8 ± 1.2`; no deviation for a single value."""
+    if mean is None:
+        return fmt.DASH
+    return fmt.tps(mean) if std is None else f"{mean:.1f} ± {std:.1f}"
+
+
+def percent(share: float | None) -> str:
+    return fmt.DASH if share is None else f"{100 * share:.1f} %"
+
+
+def seconds(value: float | None) -> str:
+    return fmt.DASH if value is None else f"{value:.2f} s"
+
+
+def same_text(same: int | None, compared: int | None) -> str:
+    """`20 of 20`, or a dash where texts were not compared."""
+    return fmt.DASH if same is None or compared is None else f"{same} of {compared}"
+
+
+def change(share: float | None) -> str:
+    """Against the baseline: `12 % better`, `3 % worse`, `as baseline`."""
+    if share is None:
+        return ""
+    points = round(abs(share) * 100)
+    if points == 0:
+        return "as the baseline"
+    return f"{points} % {'better' if share > 0 else 'worse'}"
+
+
+def duration(value: float) -> str:
+    """Time left, rounded as people say it: `40 s`, `3 min`, `1 h 10 min`."""
+    if value < 90:
+        return f"{max(1, round(value))} s"
+    minutes = round(value / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
