@@ -454,8 +454,8 @@ def test_kill_minus_nine_while_saving_loses_nothing_that_was_acknowledged(path: 
         )
         assert child.stdout is not None
         for count, line in enumerate(child.stdout):
-            name, _, step = line.split()
-            seen[name] = int(step)
+            name, _, done = line.split()
+            seen[name] = int(done)
             if count == 4 + 7 * round_number:
                 child.kill()
         child.wait()
