@@ -75,7 +75,7 @@ GREEDY_NOTE = (
 INTERVAL_PROMPTS = "The interval covers how much the answer depends on the prompt."
 INTERVAL_RUNS = "The interval covers run-to-run noise for these prompts only."
 
-MODELS_GPU_FAILED = "Try --backend cpu."
+GPU_WAY_OUT = "Here: --backend cpu measures on the CPU."
 
 
 def speedup_line(value: float | None, low: float | None, high: float | None) -> str:

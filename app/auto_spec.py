@@ -1,0 +1,159 @@
+"""`Auto (measured)`: speculation follows this person's own measurements, never a promise.
+
+Pure and thread-neutral: it decides from a list of entries that somebody else read from the
+benchmark store. Off where nothing valid was measured or the result is no clear win. What
+chats really reached is told beside it, but decides nothing: it compares different texts.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from app.bench import environment
+from app.bench.records import Verdict
+from app.bench.store import Entry, newest
+from app.conversation import RunRecord
+from engine.types import LIBRARY_VERSION, Backend, FinishReason, SpecMode
+from ui import bench_strings as words
+from ui import format as fmt
+
+MIN_ANSWERS = 3
+"""Fewer answers on a side say nothing about real use."""
+
+MIN_TOKENS = 16
+
+
+class AutoChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """What Auto does now and why. `texts` are for the picker, `card` for the model card."""
+
+    on: bool = False
+    measured: bool = False
+    speedup: float | None = None
+    off_tps: float | None = None
+    on_tps: float | None = None
+    date: float | None = None
+    verdict: Verdict = Verdict.TOO_FEW
+    entry_id: str = ""
+
+    @property
+    def card(self) -> str:
+        """`measured 1.60× on 29 Nov`, or that nothing was measured."""
+        if not self.measured or self.date is None:
+            return words.NOT_MEASURED
+        return f"measured {fmt.speedup(self.speedup)} on {day(self.date)}"
+
+    @property
+    def texts(self) -> dict[SpecMode, str]:
+        """Text of each choice of the speculative picker."""
+        if not self.measured or self.date is None:
+            return {
+                SpecMode.OFF: words.NOT_MEASURED,
+                SpecMode.ON: words.NOT_MEASURED,
+                SpecMode.AUTO: f"Off: {words.NOT_MEASURED}",
+            }
+        side = "On" if self.on else "Off"
+        return {
+            SpecMode.OFF: f"{fmt.tps(self.off_tps)} tok/s here",
+            SpecMode.ON: f"{fmt.tps(self.on_tps)} tok/s here",
+            SpecMode.AUTO: f"{side}: {fmt.speedup(self.speedup)} measured {day(self.date)}",
+        }
+
+
+def day(date: float) -> str:
+    """`29 Nov`, with the year if it is not this one."""
+    when, now = time.localtime(date), time.localtime()
+    text = f"{when.tm_mday} {time.strftime('%b', when)}"
+    return text if when.tm_year == now.tm_year else f"{text} {when.tm_year}"
+
+
+def choose(
+    entries: Sequence[Entry],
+    *,
+    model_key: str,
+    backend: Backend,
+    engine: str = LIBRARY_VERSION,
+    machine: str,
+) -> AutoChoice:
+    """The choice for one exact file, backend, engine version and machine."""
+    entry = newest(entries, model_key=model_key, backend=backend, engine=engine, machine=machine)
+    if entry is None:
+        return AutoChoice()
+    return AutoChoice(
+        on=entry.verdict is Verdict.FASTER,
+        measured=True,
+        speedup=entry.speedup,
+        off_tps=entry.off_tps,
+        on_tps=entry.on_tps,
+        date=entry.date,
+        verdict=entry.verdict,
+        entry_id=entry.id,
+    )
+
+
+class AutoSpec:
+    """`choose` over the entries known so far; `update` after every change of the store.
+
+    Belongs to the main thread: no files but one `stat` of the model per call.
+    """
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._entries = tuple(entries)
+        self._machine = environment.machine_key()
+
+    def update(self, entries: Iterable[Entry]) -> None:
+        self._entries = tuple(entries)
+
+    def choice(self, model_path: str, backend: Backend) -> AutoChoice:
+        return choose(
+            self._entries,
+            model_key=environment.model_key(model_path),
+            backend=backend,
+            machine=self._machine,
+        )
+
+    def resolve(self, mode: SpecMode, model_path: str, backend: Backend) -> bool:
+        """The true or false that the engine gets."""
+        if mode is SpecMode.AUTO:
+            return self.choice(model_path, backend).on
+        return mode is SpecMode.ON
+
+
+class Observed(msgspec.Struct, frozen=True):
+    """Decode speeds of real answers, medians; not a comparison of the same texts."""
+
+    off_tps: float | None
+    on_tps: float | None
+    off_answers: int
+    on_answers: int
+
+    @property
+    def text(self) -> str:
+        """A line for a footer; "" until both sides have enough answers."""
+        if self.off_answers < MIN_ANSWERS or self.on_answers < MIN_ANSWERS:
+            return ""
+        return (
+            f"In your chats: off {fmt.tps(self.off_tps)} tok/s ({self.off_answers} answers), on "
+            f"{fmt.tps(self.on_tps)} tok/s ({self.on_answers} answers). Real use, different "
+            "texts: not a measurement."
+        )
+
+
+def observed(runs: Iterable[RunRecord], *, model: str, backend: str) -> Observed:
+    """What finished answers of one model and backend reached, off and on."""
+    sides: dict[bool, list[float]] = {False: [], True: []}
+    ended = (FinishReason.END, FinishReason.LIMIT)
+    for run in runs:
+        if (run.model, run.backend) != (model, backend) or run.reason not in ended:
+            continue
+        if run.decode_tps and (run.decode_tokens or 0) >= MIN_TOKENS:
+            sides[run.speculative].append(run.decode_tps)
+    return Observed(
+        off_tps=statistics.median(sides[False]) if sides[False] else None,
+        on_tps=statistics.median(sides[True]) if sides[True] else None,
+        off_answers=len(sides[False]),
+        on_answers=len(sides[True]),
+    )

@@ -1,0 +1,238 @@
+"""`tandem bench`: speculation off against on, from a terminal.
+
+The result goes to stdout, progress to stderr. The comparison runs on a thread of its own
+that owns the engine; the main thread waits and turns Ctrl+C into a cancel, after which what
+was measured is printed. Exit codes: 0 done, 1 failed or cut short (one line on stderr).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TextIO
+
+import msgspec
+
+import resources
+from app import paths as app_paths
+from app.bench import export, progress_line, report, workloads
+from app.bench.records import GREEDY, Plan, Prompt, Record, Workload
+from app.bench.runner import Cancelled, Runner
+from app.bench.store import BenchmarkStore, StoreError
+from app.paths import Paths
+from app.settings import SettingsStore
+from engine.errors import BackendError, EngineError
+from engine.model_file import inspect
+from engine.protocol import Engine
+from engine.types import Backend, Sampling
+from ui import bench_strings as words
+from ui import strings
+
+DEPTHS = (0.0, 0.25, 0.5, 0.75)
+EngineFactory = Callable[[Paths], Engine]
+
+
+def parser() -> argparse.ArgumentParser:
+    """All options; `-p`/`-d` mean what they mean in `litert-lm benchmark`."""
+    p = argparse.ArgumentParser(
+        prog="tandem bench",
+        description="Measures the same prompts with speculation off and on, in turn.",
+    )
+    p.add_argument("model", nargs="?", help="a .litertlm file; else the last used or the demo")
+    p.add_argument("--backend", choices=[b.value for b in Backend], default="cpu")
+    p.add_argument("--runs", type=_positive, default=5, metavar="N", help="repetitions (5)")
+    p.add_argument(
+        "--class",
+        dest="classes",
+        action="append",
+        choices=[w.value for w in workloads.CLASSES],
+        help="only this class of prompts; may be repeated",
+    )
+    p.add_argument("--prompts", type=int, choices=(1, 2, 3), default=workloads.PER_CLASS,
+                   help="prompts of each class (2)")  # fmt: skip
+    p.add_argument("--prompt", action="append", metavar="TEXT", help="your own prompt instead")
+    p.add_argument("--max-tokens", type=_positive, default=128, metavar="N")
+    p.add_argument("--context", type=_positive, default=0, metavar="N")
+    p.add_argument("--threads", type=_positive, default=0, metavar="N")
+    p.add_argument("--cache", default="disk", metavar="disk|no|memory|PATH")
+    p.add_argument("--float16", action="store_true", help="half precision on the GPU")
+    p.add_argument("-p", "--prefill-tokens", type=_positive, default=0, metavar="N")
+    p.add_argument("-d", "--decode-tokens", type=_positive, default=0, metavar="N",
+                   help="synthetic test of N prompt and N answer tokens")  # fmt: skip
+    p.add_argument("--depth", action="store_true", help="also at 0, 25, 50 and 75 %% of context")
+    p.add_argument("--sample", action="store_true",
+                   help="let the off leg sample (40/0.95/1.0) instead of decoding greedily")  # fmt: skip
+    p.add_argument("--seed", type=int, default=42)
+    p.add_argument("--no-first-load", action="store_true", help="skip the load without a cache")
+    p.add_argument("--no-save", action="store_true", help="keep it out of the history")
+    form = p.add_mutually_exclusive_group()
+    form.add_argument("--json", dest="form", action="store_const", const="json")
+    form.add_argument("--csv", dest="form", action="store_const", const="csv")
+    form.add_argument("--md", dest="form", action="store_const", const="md")
+    return p
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def plan_of(args: argparse.Namespace, model: str, cache_dir: str) -> Plan:
+    """The plan asked for. `-p` and `-d` alone run only the synthetic test; `--prompt` alone
+    only that prompt."""
+    synthetic = bool(args.prefill_tokens or args.decode_tokens)
+    prompts: tuple[Prompt, ...] = ()
+    if args.classes or not (synthetic or args.prompt) or (args.depth and not args.prompt):
+        chosen = [Workload(c) for c in args.classes] if args.classes else workloads.CLASSES
+        prompts = workloads.suite(dict.fromkeys(chosen), args.prompts)
+    prompts += tuple(workloads.own(text) for text in dict.fromkeys(args.prompt or ()))
+    sampling = Sampling(temperature=1.0, top_p=0.95, top_k=40) if args.sample else GREEDY
+    return Plan(
+        model_path=model,
+        backend=Backend(args.backend),
+        prompts=prompts,
+        runs=args.runs,
+        max_tokens=args.max_tokens,
+        context_tokens=args.context,
+        threads=args.threads,
+        cache=args.cache,
+        cache_dir=cache_dir,
+        gpu_float16=args.float16,
+        sampling=msgspec.structs.replace(sampling, seed=args.seed),
+        cold_load=not args.no_first_load,
+        depths=DEPTHS if args.depth else (),
+        prefill_tokens=(args.prefill_tokens or 256) if synthetic else 0,
+        decode_tokens=(args.decode_tokens or 256) if synthetic else 0,
+    )
+
+
+def main(argv: Sequence[str], *, engine_factory: EngineFactory | None = None) -> int:
+    """Entry of the subcommand. `engine_factory` is for tests."""
+    args = parser().parse_args(argv)
+    where = app_paths.resolve()
+    model = str(Path(args.model or _default_model(where)).absolute())
+    plan = plan_of(args, model, str(where.engine_cache(model)))
+    try:
+        info = inspect(model)
+    except EngineError as error:
+        return _fail(_sentence(error, plan))
+    if info.supports_mtp is False:
+        return _fail(words.NO_DRAFTER.format(model=info.name))
+    progress = progress_line.ProgressLine(sys.stderr)
+    job = _Job(plan, progress, lambda: (engine_factory or _hosted)(where))
+    try:
+        record = job.wait()
+    finally:
+        progress.done()
+    if record is None:
+        if isinstance(job.error, Cancelled):
+            return _fail(words.CANCELLED_EMPTY)
+        if isinstance(job.error, EngineError):
+            return _fail(_sentence(job.error, plan))
+        raise job.error or RuntimeError("no result")
+    print(_format(record, args.form or "text"), flush=True)
+    backend = plan.backend.value
+    export.append_step_summary(
+        f"{export.markdown_row(record)}\n\n{export.table(record)}", strings.BACKENDS[plan.backend]
+    )
+    if not args.no_save:
+        _save(where, record, sys.stderr)
+    if record.complete:
+        return 0
+    if record.stopped == "cancelled":
+        return _fail(words.PARTIAL)
+    return _fail(f"{report.why_partial(record)} ({record.stopped}, {backend})")
+
+
+class _Job:
+    """The comparison on its own thread, which owns the engine from making to closing it."""
+
+    def __init__(
+        self, plan: Plan, progress: progress_line.ProgressLine, make: Callable[[], Engine]
+    ) -> None:
+        self._plan = plan
+        self._progress = progress
+        self._make = make
+        self._runner: Runner | None = None
+        self._engine: Engine | None = None
+        self.record: Record | None = None
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="bench")
+
+    def _run(self) -> None:
+        try:
+            self._engine = self._make()
+            try:
+                self._runner = Runner(self._engine, self._plan, self._progress.show)
+                self.record = self._runner.run()
+            finally:
+                self._engine.close()
+        except Exception as problem:
+            self.error = problem
+
+    def wait(self) -> Record | None:
+        """Blocks until it ends. The first Ctrl+C cancels, a second one ends the engine."""
+        self._thread.start()
+        asked = False
+        while self._thread.is_alive():
+            try:
+                self._thread.join(0.2)
+            except KeyboardInterrupt:
+                if self._runner is not None and not asked:
+                    asked = True
+                    self._runner.cancel()
+                elif self._engine is not None:
+                    self._engine.kill()
+        return self.record
+
+
+def _hosted(where: Paths) -> Engine:
+    from engine.client import HostedEngine
+
+    return HostedEngine()
+
+
+def _default_model(where: Paths) -> str:
+    last = SettingsStore(where.settings_file).value.model_path
+    return last if last and Path(last).is_file() else str(resources.DEMO_MODEL)
+
+
+def _format(record: Record, form: str) -> str:
+    if form == "json":
+        return export.to_json(record)
+    if form == "csv":
+        return export.to_csv([record]).rstrip("\n")
+    if form == "md":
+        repeat = f"Repeat with: `{export.reproduce(record.plan)}`"
+        return f"{export.markdown_row(record)}\n\n{export.table(record)}\n\n{repeat}"
+    return report.text(record)
+
+
+def _save(where: Paths, record: Record, errors: TextIO) -> None:
+    try:
+        with contextlib.closing(BenchmarkStore(where.benchmark_file)) as store:
+            store.add(record)
+    except (sqlite3.Error, StoreError, OSError) as problem:
+        print(f"tandem: not kept in the history: {problem}", file=errors)
+
+
+def _sentence(error: EngineError, plan: Plan) -> str:
+    params = {"name": Path(plan.model_path).name, "path": plan.model_path}
+    params |= {"model": Path(plan.model_path).stem, "backend": plan.backend.value, **error.params}
+    text = strings.error(error.code, params, error.detail).sentence
+    text = text.replace(" Your conversation is safe.", "")
+    if isinstance(error, BackendError) and plan.backend is Backend.GPU:
+        return f"{text} {words.GPU_WAY_OUT}"
+    return text
+
+
+def _fail(sentence: str) -> int:
+    print(f"tandem: {sentence}", file=sys.stderr)
+    return 1
