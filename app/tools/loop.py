@@ -33,6 +33,8 @@ from engine.types import (
 MAX_ROUNDS = 5
 """Messages with tool calls that are answered by themselves in one question."""
 
+DEFAULT_SAMPLING = Sampling(max_output_tokens=256)
+
 SYSTEM = "You are a concise, helpful assistant. Use a tool when it helps to answer."
 
 _LIKE_A_CALL = re.compile(
@@ -84,7 +86,7 @@ class Question:
     text: str
     tools: tuple[ToolSpec, ...] = ()
     system: str = SYSTEM
-    sampling: Sampling = Sampling(max_output_tokens=256)
+    sampling: Sampling = DEFAULT_SAMPLING
     speculative: bool = False
     thinking: bool = False
     constraints: tuple[Constraint | None, ...] = ()
