@@ -165,10 +165,12 @@ class History:
         self._kick()
 
     def _queue_node(self, conversation_id: str, node: Node) -> None:
-        key = ("node", conversation_id, node.id)
-        # A node dropped and added again must come after the drop: newest write, last place.
-        self._pending.pop(key, None)
-        self._pending[key] = lambda db: db.put_node(conversation_id, node)
+        # A turn that was dropped and is added again (undo) is not dropped at all: its row,
+        # and so its place among its versions, stays.
+        self._pending.pop(("drop", conversation_id, node.id), None)
+        self._pending["node", conversation_id, node.id] = lambda db: db.put_node(
+            conversation_id, node
+        )
 
     async def save(self, conversation: Conversation, nodes: Iterable[Node] = ()) -> bool:
         """Like `save_soon`, returning when it was tried; True when it is on the disk."""
@@ -186,9 +188,8 @@ class History:
     def drop_nodes(self, conversation: Conversation, ids: Iterable[str]) -> None:
         """Queues the removal of turns (undo: `save_soon` them again)."""
         for node_id in ids:
-            key = ("node", conversation.id, node_id)
-            self._pending.pop(key, None)
-            self._pending[key] = _dropper(conversation.id, node_id)
+            self._pending.pop(("node", conversation.id, node_id), None)
+            self._pending["drop", conversation.id, node_id] = _dropper(conversation.id, node_id)
         self.save_soon(conversation)
 
     def delete(self, conversation_id: str) -> None:

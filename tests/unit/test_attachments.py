@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import struct
 import wave
 import zlib
 from pathlib import Path
@@ -18,6 +17,7 @@ from app.attachment_images import MAX_SIDE, prepare
 from app.attachments import AttachmentError, AttachmentStore, refusal, sniff
 from app.conversation import Attachment
 from engine.types import FileState, LoadedModel, LoadOptions, Modality, ModelInfo
+from tests.fakes.pictures import png_of
 from ui import strings_history
 
 
@@ -32,13 +32,7 @@ def image(width: int, height: int, kind: str = "PNG") -> bytes:
 
 
 def png_claiming(width: int, height: int) -> bytes:
-    def chunk(name: bytes, data: bytes) -> bytes:
-        crc = zlib.crc32(name + data)
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", crc)
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    data = chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0" * 100)) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + data
+    return png_of(width, height, zlib.compress(b"\0" * 100))
 
 
 @pytest.fixture
