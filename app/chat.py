@@ -1,0 +1,458 @@
+"""One chat: its conversation, its state machine and its numbers.
+
+Main thread only; no Qt. A send is one kept task. The conversation is the only truth; the
+engine gets it as messages with every send. Listeners are told with a `ChatEvent` what kind
+of thing changed and read the properties.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import time
+from collections.abc import Callable
+
+from app import chat_turns as turns
+from app.chat_context import ChatContext, ChatEvent, Rejected
+from app.chat_state import ChatState, step
+from app.conversation import (
+    STATUS_OF_REASON,
+    Attachment,
+    ChatSettings,
+    Conversation,
+    Node,
+    Role,
+    ToolStep,
+    TurnStatus,
+)
+from engine.errors import EngineCrashed, EngineError, GenerationError
+from engine.types import (
+    Backend,
+    Constraint,
+    ErrorInfo,
+    FinishReason,
+    ModelInfo,
+    Outcome,
+    TextBatch,
+)
+from ui import strings
+from ui.views import GaugeView
+
+log = logging.getLogger(__name__)
+
+SAVE_EVERY_S = 2.0
+MAX_TOOL_ROUNDS = 8
+
+_run_ids = itertools.count(1)
+
+
+class Chat:
+    """See the module text. Methods that start a send return at once; `wait` joins it."""
+
+    def __init__(self, conversation: Conversation, context: ChatContext) -> None:
+        self.conversation = conversation
+        self.context = context
+        self.state = ChatState.IDLE
+        self.error: ErrorInfo | None = None
+        self.rejected: Rejected | None = None
+        self.gauge = self._stored_gauge()
+        self.last_sign = 0.0
+        """`time.monotonic()` of the last text or state change of the running send."""
+        self._listeners: list[Callable[[ChatEvent], None]] = []
+        self._task: asyncio.Task[None] | None = None
+        self._run_id = 0
+        self._answer: Node | None = None
+        self._saved_at = 0.0
+        self._speculative = False
+        self._details: dict[str, str] = {}
+
+    # Reading
+
+    @property
+    def key(self) -> str:
+        return self.conversation.id
+
+    @property
+    def busy(self) -> bool:
+        return self.state.busy
+
+    def is_stopping(self) -> bool:
+        return self.state is ChatState.STOPPING
+
+    @property
+    def settings(self) -> ChatSettings:
+        return self.conversation.settings
+
+    @property
+    def answering(self) -> str | None:
+        """Id of the turn being written, None when idle."""
+        return self._answer.id if self._answer is not None and self.busy else None
+
+    def details(self, node_id: str) -> str:
+        """Raw engine text behind a failed turn of this run of the program."""
+        return self._details.get(node_id, "")
+
+    def speculative_for(self, info: ModelInfo | None, backend: Backend) -> bool:
+        """What the next message will use with this model."""
+        if info is None:
+            return False
+        auto = self.context.auto_choice(info.path, backend)
+        return turns.resolve_spec(self.settings.spec, info.supports_mtp, auto)
+
+    def subscribe(self, listener: Callable[[ChatEvent], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+
+        def unsubscribe() -> None:
+            with contextlib.suppress(ValueError):
+                self._listeners.remove(listener)
+
+        return unsubscribe
+
+    # Sending
+
+    def send(
+        self,
+        text: str,
+        attachments: tuple[Attachment, ...] = (),
+        constraint: Constraint | None = None,
+    ) -> bool:
+        """Adds the message at the end of the active path and asks for an answer. False when
+        there is nothing to send or a send is on its way."""
+        if self.busy or not (text.strip() or attachments):
+            return False
+        path = self.conversation.path()
+        parent = path[-1].id if path else None
+        return self._ask(parent, text, attachments, constraint)
+
+    def edit(self, node_id: str, text: str) -> bool:
+        """Asks an earlier question in other words: a new sibling beside the old branch."""
+        node = self.conversation.nodes[node_id]
+        if self.busy or node.role is not Role.USER or not text.strip():
+            return False
+        return self._ask(node.parent, text, node.attachments, None)
+
+    def regenerate(self, node_id: str) -> bool:
+        """A further version of an answer; the earlier ones stay."""
+        node = self.conversation.nodes[node_id]
+        question = node.parent if node.role is Role.ASSISTANT else node.id
+        if self.busy or question is None:
+            return False
+        answer = turns.add_answer(self.conversation, question)
+        self._begin(answer, [])
+        return True
+
+    def continue_(self, node_id: str) -> bool:
+        """Lets the model go on with an answer that was cut; the text grows in place."""
+        node = self.conversation.nodes[node_id]
+        if self.busy or node.status not in turns.CAN_CONTINUE or not node.text:
+            return False
+        self._begin(node, [], continuing=True)
+        return True
+
+    def stop(self) -> None:
+        """Stops the running send. The state is `stopping` at once; idempotent."""
+        if not self.busy or self.state is ChatState.STOPPING:
+            return
+        self._go(ChatState.STOPPING)
+        self.context.engine.cancel(self._run_id)
+        if self._tools_running is not None:
+            self._tools_running.cancel()
+
+    async def wait(self) -> None:
+        """Returns when no send is on its way."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait({self._task})
+
+    # Changing the tree
+
+    def delete_turn(self, node_id: str) -> turns.Removed | None:
+        """Removes a turn; the result undoes it with `undo_delete`."""
+        if self.busy:
+            return None
+        removed = turns.remove_turn(self.conversation, node_id)
+        self.context.history.drop_nodes(self.conversation, removed.gone)
+        self.context.history.save_soon(self.conversation, self.conversation.nodes.values())
+        self._tell(ChatEvent.TURNS)
+        return removed
+
+    def undo_delete(self, removed: turns.Removed) -> None:
+        changed = turns.put_back(self.conversation, removed)
+        self.context.history.save_soon(self.conversation, changed)
+        self._tell(ChatEvent.TURNS)
+
+    def select_version(self, node_id: str) -> None:
+        if self.busy:
+            return
+        self.conversation.select(node_id)
+        self.gauge = self._stored_gauge()
+        self.context.history.save_soon(self.conversation)
+        self._tell(ChatEvent.TURNS)
+        self._tell(ChatEvent.GAUGE)
+
+    def drop_oldest(self, count: int = 1) -> bool:
+        if self.busy or not turns.drop_oldest(self.conversation, count):
+            return False
+        self.context.history.save_soon(self.conversation)
+        self._tell(ChatEvent.TURNS)
+        return True
+
+    def change_settings(self, settings: ChatSettings) -> None:
+        """Takes effect with the next message."""
+        if settings != self.settings:
+            self.conversation.settings = settings
+            self.context.history.save_soon(self.conversation)
+            self._tell(ChatEvent.SETTINGS)
+
+    def rename(self, title: str) -> None:
+        self.conversation.title = title
+        self.conversation.custom_title = bool(title)
+        self.context.history.save_soon(self.conversation)
+        self._tell(ChatEvent.SETTINGS)
+
+    def set_draft(self, text: str) -> None:
+        if text != self.conversation.draft:
+            self.conversation.draft = text
+            self.context.history.save_soon(self.conversation)
+
+    # Inside
+
+    _tools_running: asyncio.Task[ToolStep] | None = None
+
+    def _ask(
+        self,
+        parent: str | None,
+        text: str,
+        attachments: tuple[Attachment, ...],
+        constraint: Constraint | None,
+    ) -> bool:
+        user = turns.add_user(self.conversation, parent, text, attachments)
+        if not self.conversation.title and not self.conversation.custom_title:
+            self.conversation.title = turns.title_from(text)
+            self._tell(ChatEvent.SETTINGS)
+        answer = turns.add_answer(self.conversation, user.id)
+        self._begin(answer, [user], constraint=constraint)
+        return True
+
+    def _begin(
+        self,
+        answer: Node,
+        new: list[Node],
+        *,
+        constraint: Constraint | None = None,
+        continuing: bool = False,
+    ) -> None:
+        self._answer = answer
+        self._run_id = next(_run_ids)
+        self.error = None
+        self.rejected = None
+        answer.status = TurnStatus.STREAMING
+        answer.error = ""
+        self.gauge = waiting_gauge(self.gauge)
+        self._go(ChatState.QUEUED)
+        self._tell(ChatEvent.TURNS)
+        work = self._run(answer, new, constraint, continuing)
+        self._task = asyncio.get_running_loop().create_task(work)
+
+    async def _run(
+        self, answer: Node, new: list[Node], constraint: Constraint | None, continuing: bool
+    ) -> None:
+        try:
+            await self.context.history.save(self.conversation, [*new, answer])
+            self._saved_at = time.monotonic()
+            outcome = await self._rounds(answer, constraint, continuing)
+            self._finish(answer, outcome)
+        except EngineError as problem:
+            self._fail(answer, problem)
+        except asyncio.CancelledError:
+            answer.status = TurnStatus.INTERRUPTED
+            self.context.history.save_soon(self.conversation, [answer])
+            raise
+        except Exception as problem:
+            log.exception("a send failed inside the program")
+            self._fail(answer, GenerationError("send_failed", repr(problem)))
+        finally:
+            self._tools_running = None
+
+    async def _rounds(
+        self, answer: Node, constraint: Constraint | None, continuing: bool
+    ) -> Outcome:
+        """Sends, and sends again after each round of tool calls, a bounded number of times."""
+        for number in range(MAX_TOOL_ROUNDS):
+            options = self.context.options()
+            if options is None:
+                raise GenerationError("not_loaded")
+            if self.is_stopping():
+                break
+            info = await self.context.inspect(options.model_path)
+            wants_tools = self.settings.tools and info is not None and info.supports_tools
+            request = turns.build_request(
+                self.conversation,
+                answer,
+                run_id=self._run_id,
+                speculative=self.speculative_for(info, options.backend),
+                thinking=self.settings.thinking and info is not None and info.supports_thinking,
+                attachments_dir=self.context.attachments_dir,
+                tools=self.context.tool_specs(self) if wants_tools else (),
+                constraint=constraint,
+                continuing=continuing,
+            )
+            if self.is_stopping():
+                break
+            self._speculative = request.speculative
+            outcome = await self.context.engine.generate(
+                request, options, self._on_text, self._on_phase
+            )
+            if outcome.reason is not FinishReason.TOOL_CALLS or self.context.tool_runner is None:
+                return outcome
+            if number == MAX_TOOL_ROUNDS - 1:
+                return outcome
+            if not await self._run_tools(answer, outcome):
+                break
+            self._run_id = next(_run_ids)
+            self._go(ChatState.QUEUED)
+        return Outcome(run_id=self._run_id, reason=FinishReason.STOPPED)
+
+    async def _run_tools(self, answer: Node, outcome: Outcome) -> bool:
+        """Runs the calls one by one; False when stopped meanwhile."""
+        runner = self.context.tool_runner
+        if runner is None or self.is_stopping():
+            return False
+        if self.state is ChatState.PREFILL:
+            self._go(ChatState.DECODING)
+        for call in outcome.tool_calls:
+            self._tools_running = asyncio.ensure_future(runner(self, call))
+            await asyncio.wait({self._tools_running})
+            if self._tools_running.cancelled():
+                return False
+            answer.tool_steps = (*answer.tool_steps, self._tools_running.result())
+            self.context.history.save_soon(self.conversation, [answer])
+            self._tell(ChatEvent.TURNS)
+        return not self.is_stopping()
+
+    def _on_phase(self, phase: str) -> None:
+        if self.state is not ChatState.STOPPING:
+            self._go(ChatState(phase))
+
+    def _on_text(self, batch: TextBatch) -> None:
+        answer = self._answer
+        if answer is None:
+            return
+        if self.state is ChatState.PREFILL:
+            self._go(ChatState.DECODING)
+        answer.text += batch.text
+        answer.thought += batch.thought
+        self.last_sign = time.monotonic()
+        self._live_gauge(batch)
+        self._tell(ChatEvent.TEXT)
+        if self.last_sign - self._saved_at > SAVE_EVERY_S:
+            self._saved_at = self.last_sign
+            self.context.history.save_soon(self.conversation, [answer])
+
+    def _live_gauge(self, batch: TextBatch) -> None:
+        """The cumulative rate; unknown while speculating, where a chunk is not a token."""
+        rate = None
+        if not self._speculative and batch.first_s is not None and batch.steps > 1:
+            spent = batch.elapsed_s - batch.first_s
+            rate = (batch.steps - 1) / spent if spent > 0 else None
+        old = self.gauge
+        self.gauge = GaugeView(
+            used=old.used,
+            total=old.total,
+            elapsed_s=batch.elapsed_s,
+            decode_tps=rate,
+            ttft_s=batch.first_s,
+            live=True,
+        )
+        self._tell(ChatEvent.GAUGE)
+
+    def _finish(self, answer: Node, outcome: Outcome) -> None:
+        loaded = self.context.engine.state.loaded
+        if outcome.error is not None and outcome.error.code == "message_too_long":
+            self._reject(answer, outcome)
+            return
+        answer.run = turns.run_record(outcome, loaded)
+        answer.status = STATUS_OF_REASON[outcome.reason]
+        code = turns.problem_code(outcome, answer)
+        if code:
+            self.error = outcome.error or ErrorInfo(code)
+            answer.error = strings.error_of(self.error).sentence
+            self._details[answer.id] = self.error.detail
+            if code == "empty_answer":
+                answer.status = TurnStatus.FAILED
+        self.gauge = gauge_of(answer)
+        failed = answer.status is TurnStatus.FAILED
+        self._end(answer, ChatState.FAILED if failed else ChatState.IDLE)
+
+    def _fail(self, answer: Node, problem: EngineError) -> None:
+        self.error = problem.info()
+        answer.status = TurnStatus.FAILED
+        answer.error = strings.error_of(self.error).sentence
+        self._details[answer.id] = problem.detail
+        if not isinstance(problem, EngineCrashed):
+            log.info("send failed: %s", problem.code)
+        self._end(answer, ChatState.FAILED)
+
+    def _reject(self, answer: Node, outcome: Outcome) -> None:
+        """Takes the turn back: the message goes into the box again, with the numbers."""
+        user = self.conversation.nodes.get(answer.parent or "")
+        self.error = outcome.error
+        gone = [answer]
+        if user is not None and len(self.conversation.versions(answer.id)) == 1:
+            gone = self.conversation.remove(user.id)
+            self.rejected = Rejected(user.text, user.attachments, outcome.needs, outcome.left)
+        else:
+            self.conversation.remove(answer.id)
+            self.rejected = Rejected("", (), outcome.needs, outcome.left)
+        self.context.history.drop_nodes(self.conversation, [n.id for n in gone])
+        self.gauge = self._stored_gauge()
+        self._answer = None
+        self._go(ChatState.FAILED)
+        self._tell(ChatEvent.TURNS)
+        self._tell(ChatEvent.GAUGE)
+
+    def _end(self, answer: Node, state: ChatState) -> None:
+        self.conversation.updated = time.time()
+        self.context.history.save_soon(self.conversation, [answer])
+        self._answer = None
+        if state is ChatState.IDLE and self.state in (ChatState.QUEUED, ChatState.LOADING):
+            self._go(ChatState.STOPPING)
+        self._go(state)
+        self._tell(ChatEvent.TURNS)
+        self._tell(ChatEvent.GAUGE)
+
+    def _stored_gauge(self) -> GaugeView:
+        for node in reversed(self.conversation.path()):
+            if node.run is not None:
+                return gauge_of(node)
+        return GaugeView()
+
+    def _go(self, state: ChatState) -> None:
+        if state is not self.state:
+            self.state = step(self.state, state)
+            self.last_sign = time.monotonic()
+            self._tell(ChatEvent.STATE)
+
+    def _tell(self, event: ChatEvent) -> None:
+        for listener in list(self._listeners):
+            listener(event)
+
+
+def gauge_of(node: Node) -> GaugeView:
+    """The numbers of a finished answer."""
+    run = node.run
+    if run is None:
+        return GaugeView()
+    return GaugeView(
+        used=run.context_used,
+        total=run.context_total,
+        elapsed_s=run.elapsed_s,
+        decode_tps=run.decode_tps,
+        ttft_s=run.ttft_s,
+    )
+
+
+def waiting_gauge(old: GaugeView) -> GaugeView:
+    """Before the first text only the context of the turn before is known."""
+    return GaugeView(used=old.used, total=old.total, live=True)
