@@ -131,7 +131,8 @@ async def until_stopped(
     """The result of `work`. Cancels it and raises `Stopped` or TimeoutError otherwise."""
     stopping = asyncio.ensure_future(stop.wait())
     try:
-        await asyncio.wait([work, stopping], timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        both: list[asyncio.Future[Any]] = [work, stopping]
+        await asyncio.wait(both, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if work.done() and not work.cancelled():
             return work.result()
         if stop.is_set() or work.cancelled():
