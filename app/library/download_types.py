@@ -64,7 +64,6 @@ class DownloadPolicy(msgspec.Struct, frozen=True, kw_only=True):
     stall_after_s: float = 30.0
     read_timeout_s: float = 90.0
     report_every_s: float = 0.2
-    chunk_bytes: int = 1 << 18
 
     def delay(self, attempt: int) -> float:
         """Back-off before retry number `attempt` (0 is the first)."""

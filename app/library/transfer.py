@@ -197,9 +197,9 @@ class Transfer:
                 request=request, etag=remote.etag, sha256=remote.sha256, total=remote.total
             )
         )
-        size = self._policy.chunk_bytes
+        # No chunk size: httpx would hold bytes back to fill chunks and lose them at a cut.
         packed = encoded(response.headers)
-        chunks = response.aiter_bytes(size) if packed else response.aiter_raw(size)
+        chunks = response.aiter_bytes() if packed else response.aiter_raw()
         await partial_file.copy(chunks, request.path, self.meter, host)
 
     def _adopt(self, seen: RemoteFile) -> None:
