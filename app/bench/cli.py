@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
                    help="synthetic test of N prompt and N answer tokens")  # fmt: skip
     p.add_argument("--depth", action="store_true", help="also at 0, 25, 50 and 75 %% of context")
     p.add_argument("--sample", action="store_true",
-                   help="let the off leg sample (40/0.95/1.0) instead of decoding greedily")  # fmt: skip
+                   help="let the off leg sample (40/0.95/1.0) instead of greedy")  # fmt: skip
     p.add_argument("--seed", type=int, default=42)
     p.add_argument("--no-first-load", action="store_true", help="skip the load without a cache")
     p.add_argument("--no-save", action="store_true", help="keep it out of the history")
@@ -164,6 +164,8 @@ class _Job:
         self._engine: Engine | None = None
         self.record: Record | None = None
         self.error: Exception | None = None
+        self._asked = False
+        self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="bench")
 
     def _run(self) -> None:
@@ -176,21 +178,27 @@ class _Job:
                 self._engine.close()
         except Exception as problem:
             self.error = problem
+        finally:
+            self._ended.set()
 
     def wait(self) -> Record | None:
         """Blocks until it ends. The first Ctrl+C cancels, a second one ends the engine."""
         self._thread.start()
-        asked = False
-        while self._thread.is_alive():
+        while not self._ended.is_set():
             try:
-                self._thread.join(0.2)
+                # Not join(): before CPython 3.12 an interrupted join takes the thread for dead.
+                self._ended.wait(0.2)
             except KeyboardInterrupt:
-                if self._runner is not None and not asked:
-                    asked = True
-                    self._runner.cancel()
-                elif self._engine is not None:
-                    self._engine.kill()
+                self._interrupt()
+        self._thread.join()
         return self.record
+
+    def _interrupt(self) -> None:
+        if self._runner is not None and not self._asked:
+            self._asked = True
+            self._runner.cancel()
+        elif self._engine is not None:
+            self._engine.kill()
 
 
 def _hosted(where: Paths) -> Engine:

@@ -115,10 +115,9 @@ def cache_state(cache: str, folder: str) -> str:
     if cache == "memory":
         return "memory"
     where = folder if cache == "disk" else cache
-    try:
-        filled = any(entry.is_file() for entry in os.scandir(where)) if where else False
-    except OSError:
-        filled = False
+    filled = False
+    with suppress(OSError), os.scandir(where or os.devnull) as entries:
+        filled = any(entry.is_file() for entry in entries)
     return "disk, warm" if filled else "disk, cold"
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.bench.records import GREEDY, Group, Leg, Plan, Record, Workload
+from app.bench.records import GREEDY, Group, Leg, Plan, Record, Sample, Workload
+from app.bench.summary import depth_key
 from app.bench.workloads import CLASSES, PER_CLASS
 from ui import bench_strings as words
 from ui import format as fmt
@@ -99,19 +100,20 @@ def tests(record: Record) -> list[tuple[str, Group]]:
 
 def stops(record: Record, key: str, *, speculative: bool) -> str:
     """Why the sends of a group ended, most frequent first: `limit 8, end 2`."""
-    known = {w.value for w in Workload}
     counts = Counter(
         sample.reason.value
         for sample in record.samples
-        if sample.speculative is speculative
-        and (
-            key == "all"
-            or (key in known and sample.workload.value == key and sample.prompt_id != "synthetic")
-            or (key == "synthetic" and sample.prompt_id == "synthetic")
-            or (key.isdigit() and record.depths and f"{round(sample.depth * 100)}" == key)
-        )
+        if sample.speculative is speculative and _group_of(sample, key)
     )
     return ", ".join(f"{reason} {n}" for reason, n in counts.most_common())
+
+
+def _group_of(sample: Sample, key: str) -> bool:
+    if sample.part == "depth":
+        return key == depth_key(sample.depth)
+    if sample.part == "synthetic":
+        return key == "synthetic"
+    return key in ("all", sample.workload.value)
 
 
 CSV_HEAD = (

@@ -94,7 +94,9 @@ class Ledger:
         return compared, found
 
 
-def to_sample(send: schedule.Send, outcome: Outcome, *, order: int, share: float) -> Sample:
+def to_sample(
+    send: schedule.Send, outcome: Outcome, *, part: str, order: int, share: float
+) -> Sample:
     """The figures of one send; those the engine did not give stay None."""
     sample = Sample(
         prompt_id=send.prompt.id,
@@ -103,6 +105,7 @@ def to_sample(send: schedule.Send, outcome: Outcome, *, order: int, share: float
         speculative=send.speculative,
         order=order,
         reason=outcome.reason,
+        part=part,
         depth=share,
         context_used=outcome.context_used,
         chunk_times=outcome.chunk_times,

@@ -77,7 +77,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
-    """One timed send. `order` counts sends of the comparison, so drift can be seen.
+    """One timed send. `order` counts sends of the comparison, so drift can be seen. `part`
+    is "suite", "depth" or "synthetic".
 
     `chunk_times` (seconds since the send) are kept for the first repetition only.
     """
@@ -88,6 +89,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     speculative: bool
     order: int
     reason: FinishReason
+    part: str = "suite"
     depth: float = 0.0
     decode_tps: float | None = None
     prefill_tps: float | None = None

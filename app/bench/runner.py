@@ -171,7 +171,7 @@ class Runner:
         for workload, prompts in schedule.by_class(self._plan.prompts).items():
             with self._life("load", workload.value):
                 for send in schedule.rounds(prompts, self._plan.runs):
-                    self._measure(send, self._ledger.samples, "measure")
+                    self._measure(send, self._ledger.samples, "suite")
 
     def _depths(self) -> None:
         plan = self._plan
@@ -198,20 +198,21 @@ class Runner:
         self,
         send: schedule.Send,
         into: list[Sample],
-        phase: str,
+        part: str,
         share: float = 0.0,
         history: Sequence[Message] = (),
     ) -> None:
         warm_up = send.repetition == schedule.WARM_UP
+        phase = "measure" if part == "suite" else part
         self._tell("warmup" if warm_up else phase, send, share)
         before = self._clock()
-        outcome = self._send(send, tuple(history), padded=phase == "synthetic")
+        outcome = self._send(send, tuple(history), padded=part == "synthetic")
         self._sending_s += self._clock() - before
         self._done += 1
         if warm_up:
             return
-        into.append(to_sample(send, outcome, order=self._done, share=share))
-        if send.repetition == 0 and phase == "measure":
+        into.append(to_sample(send, outcome, part=part, order=self._done, share=share))
+        if send.repetition == 0 and part == "suite":
             self._ledger.texts[send.prompt.id, send.speculative] = outcome
 
     def _send(self, send: schedule.Send, history: tuple[Message, ...], *, padded: bool) -> Outcome:

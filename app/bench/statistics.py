@@ -65,7 +65,9 @@ def widening(n: int) -> float:
     return t / Z * math.sqrt(n / (n - 1))
 
 
-def speedup(by_prompt: Mapping[str, Sequence[Pair]], *, seed: int = SEED) -> Ratio | None:
+def speedup(
+    by_prompt: Mapping[str, Sequence[Pair]], *, seed: int = SEED, resamples: int = RESAMPLES
+) -> Ratio | None:
     """Ratio of the mean speeds with a 95 % interval; None without a pair.
 
     A single pair (or prompt, where prompts are resampled) has no interval.
@@ -87,7 +89,7 @@ def speedup(by_prompt: Mapping[str, Sequence[Pair]], *, seed: int = SEED) -> Rat
     rng = random.Random(seed)
     logs = sorted(
         math.log(ratio_of_means(_resample(groups if clusters else [flat], clusters, rng)))
-        for _ in range(RESAMPLES)
+        for _ in range(resamples)
     )
     centre, wide = math.log(value), widening(n)
     low = centre - (centre - _quantile(logs, 0.025)) * wide

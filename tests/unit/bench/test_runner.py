@@ -1,0 +1,306 @@
+"""The runner against an engine with invented speeds: order, lives, cancel, partial results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from app.bench import schedule, workloads
+from app.bench.records import (
+    SOURCE_LOG,
+    SOURCE_LOG_WEIGHTED,
+    Plan,
+    Progress,
+    Verdict,
+    Workload,
+)
+from app.bench.runner import Cancelled, Runner
+from engine.errors import BackendError, EngineCrashed
+from engine.types import Backend, FinishReason, GenerateRequest, LoadOptions
+from tests.fakes.paced_engine import PacedEngine
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    path = tmp_path / "some.litertlm"
+    path.write_bytes(b"x" * 100)
+    return str(path)
+
+
+def make_plan(model: str, classes: int = 1, runs: int = 2, **more: object) -> Plan:
+    prompts = workloads.suite(workloads.CLASSES[:classes], 2)
+    return Plan(model_path=model, prompts=prompts, runs=runs, **more)  # type: ignore[arg-type]
+
+
+def requests(engine: PacedEngine) -> list[GenerateRequest]:
+    return [e[1] for e in engine.log if e[0] == "send"]  # type: ignore[misc]
+
+
+def loads(engine: PacedEngine) -> list[LoadOptions]:
+    return [e[1] for e in engine.log if e[0] == "load"]  # type: ignore[misc]
+
+
+def test_order_alternates_within_pairs(model: str) -> None:
+    engine = PacedEngine()
+    Runner(engine, make_plan(model)).run()
+    sides = [r.speculative for r in requests(engine)]
+    assert sides[:8] == [False, True, True, False, False, True, True, False]
+    texts = [r.message.text for r in requests(engine)]
+    assert texts[0::2] == texts[1::2], "the two sends of a pair have the same prompt"
+
+
+def test_every_send_is_fresh_greedy_and_capped_alike(model: str) -> None:
+    engine = PacedEngine()
+    Runner(engine, make_plan(model, max_tokens=77)).run()
+    sent = requests(engine)
+    assert len({r.chat_key for r in sent}) == len(sent)
+    assert len({r.run_id for r in sent}) == len(sent)
+    assert all(not r.keep and r.history == () for r in sent)
+    assert {(r.sampling.top_k, r.sampling.seed, r.sampling.max_output_tokens) for r in sent} == {
+        (1, 42, 77)
+    }
+
+
+def test_each_class_has_an_engine_life_of_its_own_and_its_rate(model: str) -> None:
+    """Rates come in the order of lives; the first load speculates in no send, so has none."""
+    engine = PacedEngine(rates=[0.6, 0.3])
+    record = Runner(engine, make_plan(model, classes=2)).run()
+    assert [e[0] for e in engine.log if e[0] != "send"] == ["load", "unload"] * 3
+    assert [g.acceptance for g in record.groups] == [0.6, 0.3]
+    assert {g.acceptance_source for g in record.groups} == {SOURCE_LOG}
+    assert record.overall is not None
+    assert record.overall.acceptance == pytest.approx(0.45)
+    assert record.overall.acceptance_source == SOURCE_LOG_WEIGHTED
+    assert all(options.speculative for options in loads(engine))
+
+
+def test_life_holds_nothing_but_the_prompts_of_its_class_warm_up_included(model: str) -> None:
+    """Otherwise the log's rate over the engine's life would not be the leg's own."""
+    engine = PacedEngine()
+    plan = make_plan(model, runs=3)
+    Runner(engine, plan).run()
+    counts = {p.text: 0 for p in plan.prompts}
+    for request in requests(engine):
+        counts[request.message.text] += 1
+    assert set(counts.values()) == {2 * (plan.runs + 1)}
+
+
+def test_unknown_rate_stays_unknown(model: str) -> None:
+    record = Runner(PacedEngine(), make_plan(model, classes=2)).run()
+    assert record.overall is not None
+    assert record.overall.acceptance is None
+    assert record.overall.acceptance_source == ""
+
+
+def test_warm_up_is_not_counted(model: str) -> None:
+    """The first round is ten times slower; no figure may show it."""
+
+    def speed(request: GenerateRequest, n: int) -> float:
+        return (5.0 if n < 4 else 50.0) * (1.6 if request.speculative else 1)
+
+    record = Runner(PacedEngine(speed=speed), make_plan(model, runs=5)).run()
+    assert record.overall is not None
+    assert record.overall.off.decode is not None
+    assert record.overall.off.decode.low == 50.0
+    assert record.overall.off.decode.n == 10
+    assert record.overall.speedup is not None
+    assert record.overall.speedup.value == pytest.approx(1.6)
+    assert record.overall.verdict is Verdict.FASTER
+
+
+def test_drift_of_the_machine_does_not_make_a_verdict(model: str) -> None:
+    """The machine slows down by half during the run; both legs suffer alike."""
+
+    def speed(_request: GenerateRequest, n: int) -> float:
+        return 60.0 - 0.5 * n
+
+    record = Runner(PacedEngine(speed=speed), make_plan(model, runs=10)).run()
+    assert record.overall is not None
+    assert record.overall.speedup is not None
+    assert record.overall.speedup.value == pytest.approx(1.0, abs=0.01)
+    assert record.overall.verdict is Verdict.UNCLEAR
+
+
+def test_slower_is_said(model: str) -> None:
+    engine = PacedEngine(speed=lambda r, n: (45 if r.speculative else 50) + (n % 3) * 0.1)
+    record = Runner(engine, make_plan(model, runs=5)).run()
+    assert record.overall is not None
+    assert record.overall.verdict is Verdict.SLOWER
+
+
+def test_tokens_per_step_comes_from_the_stream(model: str) -> None:
+    record = Runner(PacedEngine(tokens=64, steps_on=25), make_plan(model)).run()
+    assert record.overall is not None
+    assert record.overall.on.tokens_per_step == pytest.approx(64 / 25)
+    assert record.overall.off.tokens_per_step == pytest.approx(1.0)
+
+
+def test_first_and_later_loads_and_peak_memory(model: str) -> None:
+    record = Runner(PacedEngine(), make_plan(model, classes=2)).run()
+    assert (record.load_first_s, record.load_warm_s) == (2.0, 0.5)
+    assert record.peak_memory == 1003
+    assert record.environment.cache == "disk, cold"
+
+
+def test_first_load_uses_an_empty_cache_of_its_own(model: str, tmp_path: Path) -> None:
+    cache = tmp_path / "cache" / "model"
+    cache.mkdir(parents=True)
+    (cache / "weights.bin").write_bytes(b"1")
+    engine = PacedEngine()
+    Runner(engine, make_plan(model, cache_dir=str(cache))).run()
+    used = {options.cache_dir for options in loads(engine)}
+    assert len(used) == 1
+    assert used != {str(cache)}
+    assert not Path(used.pop()).exists()
+    assert [p.name for p in (tmp_path / "cache").iterdir()] == ["model"]
+
+
+def test_without_first_load_the_warm_cache_is_used_and_first_is_unknown(
+    model: str, tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "weights.bin").write_bytes(b"1")
+    engine = PacedEngine()
+    record = Runner(engine, make_plan(model, cache_dir=str(cache), cold_load=False)).run()
+    assert {options.cache_dir for options in loads(engine)} == {str(cache)}
+    assert record.load_first_s is None
+    assert record.environment.cache == "disk, warm"
+
+
+def test_equal_and_different_texts(model: str) -> None:
+    def text(request: GenerateRequest) -> str:
+        tail = (
+            "green leaves fall"
+            if request.speculative and "story" in request.message.text
+            else ("red leaves fall")
+        )
+        return f"One two three {tail}"
+
+    plan = make_plan(model)
+    record = Runner(PacedEngine(text=text), plan).run()
+    assert record.overall is not None
+    assert (record.overall.same, record.overall.compared) == (1, 2)
+    (found,) = record.differences
+    assert (found.prompt_id, found.word) == ("writing-1", 3)
+    assert found.off == "One two three red leaves fall"
+    assert found.on == "One two three green leaves fall"
+
+
+def test_sampled_off_leg_is_not_compared_word_for_word(model: str) -> None:
+    from engine.types import Sampling
+
+    record = Runner(PacedEngine(), make_plan(model, sampling=Sampling(seed=42))).run()
+    assert record.overall is not None
+    assert record.overall.compared is None
+
+
+def test_too_short_answers_give_no_speed(model: str) -> None:
+    record = Runner(PacedEngine(tokens=3), make_plan(model, runs=5)).run()
+    assert record.overall is not None
+    assert record.overall.speedup is None
+    assert record.overall.verdict is Verdict.TOO_FEW
+
+
+def test_engine_without_numbers_gives_unknowns(model: str) -> None:
+    record = Runner(PacedEngine(speed=lambda _r, _n: None), make_plan(model)).run()
+    assert record.overall is not None
+    assert record.overall.off.decode is None
+    assert record.overall.speedup is None
+
+
+def test_cancel_keeps_what_was_measured(model: str) -> None:
+    engine = PacedEngine()
+    runner = Runner(engine, make_plan(model, classes=2, runs=3))
+    engine.on_send = lambda n: runner.cancel() if n == 11 else None
+    record = runner.run()
+    assert not record.complete
+    assert record.stopped == "cancelled"
+    assert len(record.samples) == 7, "four warm-ups, then sends 4 to 10; the cut one is dropped"
+    assert engine.sends == 12
+    assert engine.loaded is None
+    assert record.overall is not None
+    assert record.overall.speedup is not None
+    assert record.overall.speedup.pairs == 3
+
+
+def test_cancel_during_the_load_kills_it(model: str) -> None:
+    engine = PacedEngine()
+    runner = Runner(engine, make_plan(model))
+    engine.on_load = lambda _n: runner.cancel()
+    with pytest.raises(Cancelled):
+        runner.run()
+    assert engine.sends == 0
+
+
+def test_cancel_before_the_start(model: str) -> None:
+    runner = Runner(PacedEngine(), make_plan(model))
+    runner.cancel()
+    with pytest.raises(Cancelled):
+        runner.run()
+
+
+def test_crash_in_the_middle_keeps_what_was_measured(model: str) -> None:
+    record = Runner(PacedEngine(fail_at=9), make_plan(model, runs=3)).run()
+    assert (record.complete, record.stopped) == (False, "crashed")
+    assert len(record.samples) == 5
+
+
+def test_crash_before_any_result_is_raised(model: str) -> None:
+    with pytest.raises(EngineCrashed):
+        Runner(PacedEngine(fail_at=0), make_plan(model)).run()
+
+
+def test_failing_load_is_raised(model: str) -> None:
+    engine = PacedEngine(load_error=BackendError("no_gpu_adapter"))
+    with pytest.raises(BackendError):
+        Runner(engine, make_plan(model, backend=Backend.GPU)).run()
+
+
+def test_progress_counts_every_send_and_knows_the_time_left(model: str) -> None:
+    events: list[Progress] = []
+    now = iter(range(100_000))
+    plan = make_plan(model, classes=2, runs=2)
+    Runner(PacedEngine(), plan, events.append, clock=lambda: float(next(now))).run()
+    assert events[0].phase == "load_first"
+    assert events[0].eta_s is None
+    sends = [e for e in events if e.speculative is not None]
+    assert [e.done for e in sends] == list(range(schedule.sends(plan)))
+    assert all(e.total == 24 for e in events)
+    assert sends[-1].eta_s == pytest.approx(1.0)
+    assert sends[-1].workload is Workload.REWRITE
+    assert sends[-1].off_tps == pytest.approx(50)
+
+
+def test_depth_sweep_fills_the_context(model: str) -> None:
+    engine = PacedEngine(rates=[0.5, 0.4, 0.3])
+    plan = make_plan(model, classes=1, runs=2, depths=(0.0, 0.5), context_tokens=2048)
+    record = Runner(engine, plan).run()
+    assert [g.key for g in record.depths] == ["0", "50"]
+    assert [g.acceptance for g in record.depths] == [0.4, 0.3]
+    history = requests(engine)[-1].history
+    tokens = sum(len(m.text) // 4 for m in history)
+    assert tokens == pytest.approx(1024, rel=0.1)
+    assert [m.role for m in history] == ["user", "assistant"]
+    assert record.overall is not None
+    assert record.overall.off.decode is not None
+    assert record.overall.off.decode.n == 4, "depth sends are no part of the whole"
+
+
+def test_synthetic_test_has_its_own_engine(model: str) -> None:
+    engine = PacedEngine(rates=[0.2])
+    plan = Plan(model_path=model, runs=3, prefill_tokens=128, decode_tokens=64, cold_load=False)
+    record = Runner(engine, plan).run()
+    assert [(o.prefill_tokens, o.decode_tokens) for o in loads(engine)][-1] == (128, 64)
+    assert record.synthetic is not None
+    assert record.synthetic.off.decode is not None
+    assert record.synthetic.off.decode.n == 3
+    assert record.synthetic.acceptance == 0.2
+    assert record.overall is None
+
+
+def test_stop_reasons_and_chunk_times_are_recorded(model: str) -> None:
+    record = Runner(PacedEngine(reason=FinishReason.END), make_plan(model, runs=2)).run()
+    assert {s.reason for s in record.samples} == {FinishReason.END}
+    assert all(bool(s.chunk_times) == (s.repetition == 0) for s in record.samples)

@@ -1,0 +1,239 @@
+"""History, baseline, Auto: what is kept and what follows from it."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app import auto_spec
+from app.bench import environment, workloads
+from app.bench.records import Plan, Record, Verdict
+from app.bench.runner import Runner
+from app.bench.store import BenchmarkStore, StoreError, entry_of, newest
+from app.conversation import RunRecord
+from engine.types import LIBRARY_VERSION, Backend, FinishReason, SpecMode
+from tests.fakes.paced_engine import PacedEngine
+
+
+def make_record(path: Path, on: float = 80.0, date: float = 1_000.0, **plan: object) -> Record:
+    path.write_bytes(b"x" * 10) if not path.exists() else None
+    prompts = workloads.suite(workloads.CLASSES[:1], 2)
+    made = Plan(model_path=str(path), prompts=prompts, **plan)  # type: ignore[arg-type]
+    engine = PacedEngine(speed=lambda r, n: (on if r.speculative else 50.0) + n % 3 * 0.01)
+    record = Runner(engine, made).run()
+    env = msgspec.structs.replace(record.environment, date=date)
+    return msgspec.structs.replace(record, environment=env)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[BenchmarkStore]:
+    made = BenchmarkStore(tmp_path / "benchmarks.sqlite3")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return tmp_path / "some.litertlm"
+
+
+def test_record_comes_back_whole(store: BenchmarkStore, model: Path) -> None:
+    record = make_record(model)
+    store.add(record)
+    assert store.get(record.id) == record
+    assert store.get("other") is None
+
+
+def test_newest_first_and_filters(store: BenchmarkStore, model: Path, tmp_path: Path) -> None:
+    old = make_record(model, date=10)
+    new = make_record(model, date=20, backend=Backend.GPU)
+    other = make_record(tmp_path / "other.litertlm", date=15)
+    for record in (old, new, other):
+        store.add(record)
+    assert [e.id for e in store.entries()] == [new.id, other.id, old.id]
+    assert [e.id for e in store.entries(model="some")] == [new.id, old.id]
+    assert [e.id for e in store.entries(backend=Backend.GPU)] == [new.id]
+    assert store.entries(model="some", backend=Backend.NPU) == []
+
+
+def test_one_baseline_for_each_model(store: BenchmarkStore, model: Path, tmp_path: Path) -> None:
+    first, second = make_record(model, date=1), make_record(model, date=2)
+    other = make_record(tmp_path / "other.litertlm", date=3)
+    for record in (first, second, other):
+        store.add(record)
+    store.set_baseline(other.id)
+    store.set_baseline(first.id)
+    store.set_baseline(second.id)
+    assert {e.id for e in store.entries() if e.baseline} == {second.id, other.id}
+    store.set_baseline(second.id, on=False)
+    assert {e.id for e in store.entries() if e.baseline} == {other.id}
+
+
+def test_delete_can_be_undone(store: BenchmarkStore, model: Path) -> None:
+    record = make_record(model)
+    store.add(record)
+    store.set_notes(record.id, "after the update")
+    gone = store.delete(record.id)
+    assert store.entries() == []
+    assert gone is not None
+    store.add(gone)
+    assert store.entries()[0].notes == "after the update"
+    assert store.delete("other") is None
+
+
+def test_newer_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "b.sqlite3"
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA user_version = 99")
+    db.close()
+    with pytest.raises(StoreError):
+        BenchmarkStore(path)
+    db = sqlite3.connect(path)
+    assert db.execute("PRAGMA user_version").fetchone() == (99,)
+    db.close()
+
+
+def test_row_of_another_version_is_left_out(
+    store: BenchmarkStore, model: Path, tmp_path: Path
+) -> None:
+    good, bad = make_record(model), make_record(model)
+    store.add(good)
+    store.add(bad)
+    db = sqlite3.connect(tmp_path / "benchmarks.sqlite3")
+    with db:
+        db.execute("UPDATE comparison SET entry = '{}', record = '{' WHERE id = ?", (bad.id,))
+    db.close()
+    assert [e.id for e in store.entries()] == [good.id]
+    assert store.get(bad.id) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="file modes")
+def test_file_is_private(store: BenchmarkStore, tmp_path: Path) -> None:
+    assert stat.S_IMODE((tmp_path / "benchmarks.sqlite3").stat().st_mode) == 0o600
+
+
+def choice(record: Record, **other: object) -> auto_spec.AutoChoice:
+    entry = entry_of(record)
+    wanted: dict[str, object] = {
+        "model_key": entry.model_key,
+        "backend": Backend.CPU,
+        "machine": entry.machine,
+        **other,
+    }
+    return auto_spec.choose([entry], **wanted)  # type: ignore[arg-type]
+
+
+def test_auto_is_on_only_for_a_clear_win(model: Path) -> None:
+    won = choice(make_record(model, on=80))
+    assert (won.on, won.measured) == (True, True)
+    lost = choice(make_record(model, on=45))
+    assert (lost.on, lost.measured) == (False, True)
+    same = choice(make_record(model, on=50.2))
+    assert (same.on, same.verdict) == (False, Verdict.UNCLEAR)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"model_key": "x"}, {"backend": Backend.GPU}, {"engine": "0.17.0"}, {"machine": "other"}],
+)
+def test_auto_is_off_for_another_file_backend_engine_or_machine(
+    model: Path, other: dict[str, object]
+) -> None:
+    found = choice(make_record(model), **other)
+    assert (found.on, found.measured) == (False, False)
+    assert found.card == "not measured yet"
+
+
+def test_newest_valid_result_wins(model: Path) -> None:
+    old, new = make_record(model, on=80, date=1), make_record(model, on=45, date=2)
+    few = make_record(model, on=90, date=3, runs=1)
+    entries = [entry_of(r) for r in (old, new, few)]
+    found = newest(
+        entries,
+        model_key=entries[0].model_key,
+        backend=Backend.CPU,
+        engine=LIBRARY_VERSION,
+        machine=entries[0].machine,
+    )
+    assert found is not None
+    assert found.id == new.id, "too few runs are no valid result"
+
+
+def test_auto_follows_the_file_itself(model: Path) -> None:
+    record = make_record(model)
+    auto = auto_spec.AutoSpec([entry_of(record)])
+    assert auto.resolve(SpecMode.AUTO, str(model), Backend.CPU)
+    assert not auto.resolve(SpecMode.OFF, str(model), Backend.CPU)
+    assert auto.resolve(SpecMode.ON, str(model), Backend.GPU)
+    model.write_bytes(b"another model of another size")
+    assert not auto.resolve(SpecMode.AUTO, str(model), Backend.CPU)
+    model.unlink()
+    assert not auto.resolve(SpecMode.AUTO, str(model), Backend.CPU)
+
+
+def test_texts_of_picker_and_card(model: Path) -> None:
+    import time
+
+    noon = time.mktime((time.localtime().tm_year, 11, 29, 12, 0, 0, 0, 0, -1))
+    found = choice(make_record(model, on=80, date=noon))
+    assert found.card == "measured 1.60× on 29 Nov"
+    assert found.texts == {
+        SpecMode.OFF: "50.0 tok/s here",
+        SpecMode.ON: "80.0 tok/s here",
+        SpecMode.AUTO: "On: 1.60× measured 29 Nov",
+    }
+    assert set(auto_spec.AutoChoice().texts.values()) == {
+        "not measured yet",
+        "Off: not measured yet",
+    }
+
+
+def run(tps: float, *, on: bool, tokens: int = 50, model: str = "m") -> RunRecord:
+    return RunRecord(
+        model=model,
+        backend="cpu",
+        speculative=on,
+        engine_version="0.18.1",
+        reason=FinishReason.END,
+        decode_tps=tps,
+        decode_tokens=tokens,
+    )
+
+
+def test_real_use_is_labelled_and_needs_both_sides() -> None:
+    runs = [run(50, on=False), run(52, on=False), run(54, on=False), run(80, on=True)]
+    assert auto_spec.observed(runs, model="m", backend="cpu").text == ""
+    runs += [run(82, on=True), run(84, on=True), run(999, on=True, tokens=2)]
+    runs += [run(1, on=False, model="another")]
+    found = auto_spec.observed(runs, model="m", backend="cpu")
+    assert (found.off_tps, found.on_tps) == (52, 82)
+    assert "not a measurement" in found.text
+
+
+def test_environment_is_filled_in(model: Path) -> None:
+    env = make_record(model).environment
+    assert env.tandem
+    assert env.engine == "0.18.1"
+    assert env.cores
+    assert env.cpu
+    assert env.machine == environment.machine_key()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "wanted"),
+    [
+        ("llvmpipe (LLVM 17)", "CPU", True),
+        ("SwiftShader Device", "", True),
+        ("Microsoft Basic Render Driver", "", True),
+        ("NVIDIA H200", "Discrete GPU", False),
+        (None, None, False),
+    ],
+)
+def test_software_adapters_are_known(name: str | None, kind: str | None, wanted: bool) -> None:
+    assert environment.software_adapter(name, kind) is wanted
