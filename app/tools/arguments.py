@@ -91,15 +91,16 @@ def parse(text: str) -> object:
         return _clean(_strict_loads(quoted))
 
 
-def mismatch(value: object, schema: Mapping[str, object]) -> str:
+def mismatch(value: object, schema: Mapping[str, object], *, formats: bool = False) -> str:
     """One sentence on why `value` does not fit `schema`, "" if it does.
 
-    References are never fetched from anywhere: an unknown one is a mismatch.
+    `formats` also checks formats such as "date". References are never fetched from anywhere: an unknown one is a mismatch.
     """
     try:
         kind = validator_for(dict(schema), default=jsonschema.Draft202012Validator)
         kind.check_schema(dict(schema))
-        checker = kind(dict(schema), registry=referencing.Registry())
+        known = kind.FORMAT_CHECKER if formats else None
+        checker = kind(dict(schema), registry=referencing.Registry(), format_checker=known)
         error = best_match(checker.iter_errors(cast(Any, value)))
     except SchemaError as bad:
         return f"its schema is not valid ({_first_line(bad.message)})."
