@@ -74,6 +74,7 @@ class ModelServer:
         self.tokens: set[str] = set()
         self.requests: list[Request] = []
         self.stopping = threading.Event()
+        self.connections: set[socket.socket] = set()
         server = self
 
         class Bound(Handler):
@@ -101,6 +102,11 @@ class ModelServer:
     def stop(self) -> None:
         self.stopping.set()
         self._http.shutdown()
+        for connection in list(self.connections):
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # gone already
         self._http.server_close()
         self._thread.join()
 
@@ -139,6 +145,14 @@ class Handler(BaseHTTPRequestHandler):
     owner: ModelServer
     protocol_version = "HTTP/1.1"
     timeout = 10
+
+    def setup(self) -> None:
+        super().setup()
+        self.owner.connections.add(self.connection)
+
+    def finish(self) -> None:
+        self.owner.connections.discard(self.connection)
+        super().finish()
 
     def log_message(self, *_args: object) -> None: ...
 
