@@ -82,7 +82,8 @@ _HOST_LIBRARIES = (
     "libexpat.so", "libz.so", "libharfbuzz.so", "libgraphite2.so",
     "libdbus-1.so", "libsystemd.so", "libcap.so", "libgcrypt.so", "libgpg-error.so", "liblz4.so",
     "libglib-2.0.so", "libgthread-2.0.so", "libgobject-2.0.so", "libgio-2.0.so",
-    "libgmodule-2.0.so", "libpcre2-8.so", "libmount.so", "libblkid.so", "libselinux.so", "libmd.so", "libbsd.so",
+    "libgmodule-2.0.so", "libpcre2-8.so", "libmount.so", "libblkid.so", "libselinux.so",
+    "libmd.so", "libbsd.so",
     # Only the GTK theme plugin wanted these, and it stays out.
     "libatk-", "libcairo", "libpango", "libpixman", "libgdk", "libfribidi", "libthai", "libdatrie",
     "libjpeg.so",
