@@ -47,7 +47,9 @@ class ChatSettingsPanel(QFrame):
         self.generation = GenerationBlock()
         self.presets = QComboBox()
         self.presets.setAccessibleName(words.PRESET)
-        self.presets.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLength)
+        self.presets.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
         self.presets.setMinimumContentsLength(12)
         self.presets.activated.connect(self._on_preset)
         self.more = icon_button("more", f"{words.PRESET}…", self._on_more)

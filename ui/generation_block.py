@@ -20,6 +20,7 @@ from ui.theme import theme
 
 DELAY_MS = 350
 MOST_TOKENS = 1_048_576
+DEFAULT_SAMPLING = Sampling()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +28,7 @@ class GenerationValues:
     """What a person can set for one conversation."""
 
     system: str = ""
-    sampling: Sampling = Sampling()
+    sampling: Sampling = DEFAULT_SAMPLING
     thinking: bool = False
     thinking_budget: int | None = None
 
