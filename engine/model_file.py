@@ -30,7 +30,6 @@ from engine.types import (
     Modality,
     ModelInfo,
     SamplerDefaults,
-    Section,
 )
 
 MAGIC = b"LITERTLM"

@@ -1,0 +1,204 @@
+"""One turn on a loaded engine: plan, guard, send, read, keep.
+
+Runs on the thread that drives the engine. Whatever happens, the native conversation ends
+in exactly one of three ways: kept (it holds the new turn), given back (nothing was sent)
+or deleted (cancelled or failed; its checkpoint stays).
+"""
+
+from __future__ import annotations
+
+from engine import _ffi, generation, wire
+from engine._ffi import Native, Owned, TurnNumbers
+from engine.context_guard import Room, group, room
+from engine.conversations import Conversations, Plan
+from engine.generation import Stream
+from engine.loading import Loaded
+from engine.markers import AnswerFilter
+from engine.protocol import TextSink
+from engine.stream import Run
+from engine.types import (
+    Benchmark,
+    ConstraintKind,
+    ErrorInfo,
+    FinishReason,
+    GenerateRequest,
+    Message,
+    Outcome,
+    TextPart,
+)
+
+_KINDS = {ConstraintKind.REGEX: _ffi.REGEX, ConstraintKind.JSON_SCHEMA: _ffi.JSON_SCHEMA}
+
+
+def drafts(request: GenerateRequest, loaded: Loaded) -> bool:
+    """What is really used: never without a drafter, never with a constraint."""
+    return bool(request.speculative and loaded.info.supports_mtp and request.constraint is None)
+
+
+def run_turn(
+    native: Native,
+    loaded: Loaded,
+    chats: Conversations,
+    request: GenerateRequest,
+    run: Run,
+    sink: TextSink,
+) -> Outcome:
+    """Sends `request` and returns how it ended. Raises `NativeError` or `EngineError`."""
+    wire.check_media((*request.history, request.message))
+    plan = chats.plan(request, drafts(request, loaded))
+    turn = _Turn(native, loaded, request, run, plan)
+    try:
+        refused = turn.prepare()
+    except BaseException:
+        chats.unsent(request, plan)
+        raise
+    if refused is not None:
+        chats.unsent(request, plan)
+        return refused
+    try:
+        outcome = turn.send(sink)
+    except BaseException:
+        chats.failed(request, plan)
+        raise
+    if turn.broken or outcome.reason in (FinishReason.STOPPED, FinishReason.ERROR):
+        chats.failed(request, plan, leak=turn.lost)
+    else:
+        parts = (TextPart(outcome.text),) if outcome.text else ()
+        chats.finished(request, plan, Message("assistant", parts, outcome.tool_calls))
+    return outcome
+
+
+class _Turn:
+    """The steps of one turn. `broken`: the conversation cannot be used again."""
+
+    def __init__(
+        self, native: Native, loaded: Loaded, request: GenerateRequest, run: Run, plan: Plan
+    ) -> None:
+        self._native, self._loaded, self._request = native, loaded, request
+        self._run, self._plan = run, plan
+        self._drafting = drafts(request, loaded)
+        self._sampling = wire.safe_sampling(request.sampling)
+        self._message = wire.send_json(plan.messages)
+        self._rendered = ""
+        self._cap = 0
+        self.broken = self.lost = False
+
+    def prepare(self) -> Outcome | None:
+        """Guards the context and sets the answer's cap. An outcome means: do not send."""
+        if self._run.cancelled:
+            return self._ended(FinishReason.STOPPED)
+        options = self._loaded.options
+        wanted = self._sampling.max_output_tokens
+        if options.prefill_tokens or options.decode_tokens:
+            self._cap = wanted or options.decode_tokens or 256
+            return None
+        space = self._room()
+        self._cap = space.cap if wanted is None else min(wanted, space.cap)
+        if space.fits and not space.full:
+            return None
+        code = "context_full" if space.full else "message_too_long"
+        params = {"needs": str(space.needs), "left": str(space.left)}
+        return self._ended(
+            FinishReason.ERROR,
+            error=ErrorInfo(code=code, params=params),
+            needs=space.needs,
+            left=space.left,
+        )
+
+    def _room(self) -> Room:
+        """What fits; a message that cannot be measured is only checked for a full context."""
+        native, plan = self._native, self._plan
+        used = native.token_count(plan.conversation) or 0
+        needs = 0
+        rendered = native.render_message(plan.conversation, self._message)
+        self._rendered = rendered or ""
+        known = plan.messages if not plan.fresh else (*self._request.history, *plan.messages)
+        if rendered and "tokenize" in native.features and not wire.has_media(known):
+            needs = len(native.tokenize(self._loaded.engine, rendered))
+        limit = self._loaded.options.context_tokens
+        return room(limit, used, needs, group(self._loaded.info))
+
+    def send(self, sink: TextSink) -> Outcome:
+        native, conversation = self._native, self._plan.conversation
+        before = native.turn_numbers(conversation, TurnNumbers())
+        args = self._arguments()
+        try:
+            started = self._run.begin(
+                lambda token: native.send(conversation, self._message, args, token),
+                lambda: native.cancel(conversation),
+            )
+            if not started:
+                return self._ended(FinishReason.STOPPED)
+            opened = self._rendered.rstrip().endswith("<think>")
+            answer = AnswerFilter(self._loaded.info.stop_tokens, thinking=opened)
+            stream = generation.collect(self._run, sink, answer)
+        except BaseException:
+            args.close()
+            raise
+        self.lost = stream.lost
+        self.broken = stream.lost or stream.looped or bool(stream.error)
+        if not stream.lost:
+            args.close()  # the native side may read them until the final chunk
+        now = native.turn_numbers(conversation, before)
+        numbers = generation.benchmark(stream, self._run, before, now)
+        return self._outcome(stream, numbers)
+
+    def _arguments(self) -> Owned:
+        constraint = self._request.constraint
+        return self._native.optional_args(
+            max_output=self._cap,
+            constraint=(_KINDS[constraint.kind], constraint.text) if constraint else None,
+            penalty=self._sampling.repetition_penalty,
+        )
+
+    def _outcome(self, stream: Stream, numbers: Benchmark) -> Outcome:
+        reason = generation.finish_reason(
+            stream,
+            self._run,
+            numbers,
+            cap=self._cap,
+            wanted=self._sampling.max_output_tokens,
+            drafting=self._drafting,
+        )
+        error: ErrorInfo | None = None
+        synthetic = self._loaded.options.prefill_tokens or self._loaded.options.decode_tokens
+        if stream.lost and reason is FinishReason.STOPPED:
+            error = ErrorInfo(code="no_final")
+        elif reason is FinishReason.ERROR:
+            constrained = self._request.constraint is not None
+            error = generation.send_error(stream.error, constrained=constrained).info()
+        elif reason is not FinishReason.STOPPED and not synthetic:
+            error = generation.only_thoughts(stream)
+            if error is None and not stream.text and not stream.calls:
+                reason, error = FinishReason.ERROR, ErrorInfo(code="empty_answer")
+        return self._ended(reason, stream=stream, numbers=numbers, error=error)
+
+    def _ended(
+        self,
+        reason: FinishReason,
+        *,
+        stream: Stream | None = None,
+        numbers: Benchmark | None = None,
+        error: ErrorInfo | None = None,
+        needs: int | None = None,
+        left: int | None = None,
+    ) -> Outcome:
+        total = self._loaded.options.context_tokens
+        used = None if self.lost else self._native.token_count(self._plan.conversation)
+        request = self._request
+        return Outcome(
+            run_id=self._run.run_id,
+            reason=reason,
+            text=stream.text if stream else "",
+            thought=stream.thought if stream else "",
+            tool_calls=tuple(stream.calls) if stream else (),
+            benchmark=numbers,
+            context_used=None if used is None else min(used, total),
+            context_total=total,
+            speculative=self._drafting,
+            resumed=self._plan.resumed,
+            error=error,
+            needs=needs,
+            left=left,
+            chunk_times=tuple(stream.times) if stream and request.record_times else (),
+        )
