@@ -13,7 +13,10 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
-_BASE = {
+BASE = {
+    "libstdc++.so.6": "libstdc++6",
+    "libgcc_s.so.1": "libgcc-s1",
+    "libz.so.1": "zlib1g",
     "libEGL.so.1": "libegl1",
     "libGL.so.1": "libgl1",
     "libX11.so.6": "libx11-6",
@@ -25,9 +28,11 @@ _BASE = {
 }
 """What QtGui and QtWidgets 6.11 are linked with and PySide6's wheel does not bring."""
 
+X11_HOST = {"libxcb.so.1": "libxcb1", "libX11-xcb.so.1": "libx11-xcb1"}
+"""What the X11 plugin takes from the system even in a bundle, which brings the rest of `_X11`."""
+
 _X11 = {
-    "libxcb.so.1": "libxcb1",
-    "libX11-xcb.so.1": "libx11-xcb1",
+    **X11_HOST,
     "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
     "libxcb-cursor.so.0": "libxcb-cursor0",
     "libxcb-icccm.so.4": "libxcb-icccm4",
@@ -82,7 +87,7 @@ def missing_packages(
     if not sys.platform.startswith("linux"):
         return ()
     loads = loads or _loads
-    missing = [package for soname, package in _BASE.items() if not loads(soname)]
+    missing = [package for soname, package in BASE.items() if not loads(soname)]
     lacking = [
         [package for soname, package in _PLUGINS.get(name, {}).items() if not loads(soname)]
         for name in wanted_platforms(environ)

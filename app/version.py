@@ -11,3 +11,9 @@ APP_ID = "tandem-chat"
 """The name in paths, package names and desktop files: lower case, no spaces."""
 
 VERSION = "0.1.0"
+
+DESKTOP_ID = "io.github.tandem_chat.Tandem"
+"""Reverse-DNS name: of the desktop file, the AppStream record and the macOS bundle."""
+
+MIME_TYPE = "application/x-litertlm"
+"""The media type of a `.litertlm` file, declared by our installers."""
