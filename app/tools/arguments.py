@@ -94,7 +94,8 @@ def parse(text: str) -> object:
 def mismatch(value: object, schema: Mapping[str, object], *, formats: bool = False) -> str:
     """One sentence on why `value` does not fit `schema`, "" if it does.
 
-    `formats` also checks formats such as "date". References are never fetched from anywhere: an unknown one is a mismatch.
+    `formats` also checks formats such as "date". References are never fetched from anywhere:
+    an unknown one is a mismatch.
     """
     try:
         kind = validator_for(dict(schema), default=jsonschema.Draft202012Validator)

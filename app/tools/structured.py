@@ -103,7 +103,8 @@ def _schema(text: str) -> object:
         raise NotSpellable("A schema is an object, true or false.")
     try:
         default = jsonschema.Draft202012Validator
-        validator_for(schema, default=default).check_schema(schema)
+        if isinstance(schema, dict):
+            validator_for(schema, default=default).check_schema(schema)
     except SchemaError as error:
         line = error.message.splitlines()[0][:160]
         raise NotSpellable(f"This is not a JSON schema: {line}.") from None
