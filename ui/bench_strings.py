@@ -124,3 +124,50 @@ def duration(value: float) -> str:
     if minutes < 60:
         return f"{minutes} min"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+ALL_MODELS = "All models"
+ALL_BACKENDS = "All"
+FILTER_MODEL = "Show model"
+FILTER_BACKEND = "Show backend"
+DELETE = "Delete"
+DELETED = "Comparison deleted."
+NOTES_HINT = "Add a note"
+NOTES_NAME = "Note"
+DETAILS = "Details"
+WORKLOADS_BUTTON = "Workloads: {count}"
+RUNS_BUTTON = "{runs} runs"
+ONE_RUN = "1 run"
+PER_CLASS = "Prompts of each class"
+OWN_PROMPT = "Your own prompt…"
+OWN_PROMPT_TITLE = "Your own prompt"
+OWN_PROMPT_TEXT = "It is measured besides the chosen classes. Leave it empty to take it out."
+DEPTH_SWEEP = "Context depth: 0, 25, 50, 75 %"
+SYNTHETIC = "Synthetic test: 256 + 256 tokens"
+TARGET_NONE = "No model"
+OPEN_FILE = "Open file…"
+COPY_TABLE = "Copy table"
+COPY_COMMAND = "Copy command"
+EXPORT_CSV = "Save as CSV…"
+EXPORT_JSON = "Save as JSON…"
+EXPORT_PNG = "Save picture as PNG…"
+EXPORT_SVG = "Save picture as SVG…"
+PICTURES: dict[str, str] = {
+    "bars": "By class",
+    "latency": "Per token",
+    "depth": "Over depth",
+    "history": "Over time",
+}
+NO_LATENCY = "Token times are kept for the first run of each prompt; there are none here."
+NO_DEPTH = "Tick “Context depth” under Workloads to measure this."
+STOPPING = "Stopping…"
+NOTHING_CHOSEN = "Choose at least one class of prompts."
+SAVED = "Saved {name}."
+SAVE_FAILED = "{name} could not be saved: {reason}."
+STORE_FAILED = "The history of measurements cannot be used: {reason}."
+TABLE_NAME = "Results"
+SPEEDUP = "speedup"
+NO_BARS = "Nothing to draw: no class of prompts was measured."
+PROGRESS_NAME = "Progress of the comparison"
+STARTED = "Comparison started"
+ENDED = "Comparison ended"

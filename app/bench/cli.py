@@ -24,6 +24,7 @@ from app.bench import export, progress_line, report, workloads
 from app.bench.records import GREEDY, Plan, Prompt, Record, Workload
 from app.bench.runner import Cancelled, Runner
 from app.bench.store import BenchmarkStore, StoreError
+from app.engine_factory import hosted_engine
 from app.paths import Paths
 from app.settings import SettingsStore
 from engine.errors import BackendError, EngineError
@@ -126,7 +127,7 @@ def main(argv: Sequence[str], *, engine_factory: EngineFactory | None = None) ->
     if info.supports_mtp is False:
         return _fail(words.NO_DRAFTER.format(model=info.name))
     progress = progress_line.ProgressLine(sys.stderr)
-    job = _Job(plan, progress, lambda: (engine_factory or _hosted)(where))
+    job = _Job(plan, progress, lambda: (engine_factory or hosted_engine)(where))
     try:
         record = job.wait()
     finally:
@@ -199,12 +200,6 @@ class _Job:
             self._runner.cancel()
         elif self._engine is not None:
             self._engine.kill()
-
-
-def _hosted(where: Paths) -> Engine:
-    from engine.client import HostedEngine
-
-    return HostedEngine()
 
 
 def _default_model(where: Paths) -> str:
