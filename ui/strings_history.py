@@ -148,7 +148,7 @@ TOP_K = "Top-k"
 SEED = "Seed"
 SEED_RANDOM = "random"
 MAX_TOKENS = "Max reply tokens"
-MAX_TOKENS_NONE = "as many as fit"
+MAX_TOKENS_NONE = "no limit"
 REPETITION = "Repetition penalty"
 REPETITION_NONE = "off"
 NO_EFFECT = (
@@ -172,3 +172,70 @@ BAD_RANGE = "From {low} to {high}."
 TOKENS = "tokens"
 CONTEXT_DEFAULT = "default"
 REPEAT_HINT = "1 changes nothing; 1.1 is a usual value."
+
+# Settings dialog
+SETTINGS = "Settings"
+SEARCH_SETTINGS = "Search settings"
+NO_SETTING = "No setting matches “{query}”."
+S_APPEARANCE = "Appearance"
+S_CHAT = "Chat"
+S_ENGINE = "Engine"
+S_STORAGE = "Storage"
+S_SHORTCUTS = "Shortcuts"
+S_PRIVACY = "Privacy"
+THEME = "Colours"
+THEMES = {"system": "Follow the system", "light": "Light", "dark": "Dark"}
+TEXT_SIZE = "Text size"
+DENSITY = "Density"
+DENSITIES = {"comfortable": "Comfortable", "compact": "Compact"}
+REDUCED_MOTION = "Reduced motion"
+REDUCED_MOTION_TEXT = "No animations."
+ENTER_KEY = "Sending a message"
+ENTER_KEYS = {True: "Enter sends, Shift+Enter breaks the line", False: "Ctrl+Enter sends"}
+SHOW_FOOTER = "Numbers under answers"
+SHOW_FOOTER_TEXT = "Speed, TTFT, tokens and why it ended."
+DEFAULT_PRESET = "New chats start with"
+LOAD_AT_START = "Load the last model at start"
+LOAD_AT_START_TEXT = "Otherwise it is loaded with the first message."
+DEFAULT_CONTEXT = "Context of the next load"
+DEFAULT_THREADS = "Threads of the next load"
+CACHE_TEXT = "Prepared weights are kept for a faster next load; they can be as large as the model."
+FLOAT16 = "Half precision on GPU"
+FLOAT16_TEXT = "Faster on some GPUs; can damage digits and dates in answers."
+OPEN_FOLDER = "Open folder"
+CLEAR = "Clear"
+CLEAR_CACHE_ASK = "Delete the engine cache? The next load of each model takes longer."
+CLEARED = "The engine cache was deleted ({size})."
+COUNTING = "counting…"
+PLACES = {
+    "history": "Conversations",
+    "attachments": "Attachments",
+    "models": "Models",
+    "cache": "Engine cache",
+    "logs": "Logs",
+    "settings": "Settings",
+}
+PLACE_TEXTS = {
+    "history": "All conversations, drafts and run records, in one file only you can read.",
+    "attachments": "Images and sounds you sent, stored by content.",
+    "models": "Model files downloaded by Tandem.",
+    "cache": "Prepared weights; can be deleted at any time.",
+    "logs": "What the program and the engine did. No messages, no answers, no tokens.",
+    "settings": "Your settings and presets.",
+}
+PRIVACY_TEXT = (
+    "Answers are made on this computer. Tandem has no account, sends no statistics and does not "
+    "look for updates by itself. It uses the network only when you download a model or run a tool "
+    "server you added yourself."
+)
+PRIVACY_WHERE = "What is stored, and where"
+SHORTCUT_HINT = "All commands are also in the command palette (Ctrl+K)."
+MORE_SHORTCUTS = (
+    ("Send the message", "Enter"),
+    ("New line in the message", "Shift+Enter"),
+    ("Stop the answer", "Esc"),
+    ("Edit the last message", "Up (empty box)"),
+    ("Next and previous match", "Enter, Shift+Enter"),
+)
+REMOVE_ATTACHMENT = "Remove {name}"
+ATTACHMENTS = "Attachments of this message"
