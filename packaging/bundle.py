@@ -99,20 +99,31 @@ HOST_PROVIDES = (
 )  # fmt: skip
 """What a file in the Linux bundle may be linked with although the bundle does not have it."""
 
-MUST_HAVE = (
+_MUST_HAVE = (
     "resources/models/tandem-demo.litertlm",
     "resources/models.json",
     "resources/icons/app.svg",
     "resources/styles/tandem.qss",
     "resources/licences/NOTICE.md",
+    "resources/licences/QT.md",
+    "resources/licences/DEMO-MODEL.md",
     "resources/licences/LGPL-3.0.txt",
     "resources/licences/GPL-3.0.txt",
+    "resources/licences/python/index.json",
     "LICENSE",
 )
-"""Files without which the bundle is broken or may not be given away."""
 
-MUST_NOT_HAVE = ("tests", "pytest", "mypy", "libQt6Qml", "libQt6Quick", "libQt6WebEngine", "PyQt6")
+MUST_NOT_HAVE = ("pytest", "mypy", "libQt6Qml", "libQt6Quick", "libQt6WebEngine", "PyQt6")
 """Beginnings of names that would show that an exclusion stopped working."""
+
+
+def must_have() -> tuple[str, ...]:
+    """Ends of file names without which the bundle is broken or may not be given away."""
+    engine = {
+        "win32": ("litert_lm/litert-lm.dll", "litert_lm/dxcompiler.dll", "litert_lm/dxil.dll"),
+        "darwin": ("litert_lm/liblitert-lm.dylib",),
+    }
+    return (*_MUST_HAVE, *engine.get(sys.platform, ("litert_lm/liblitert-lm.so",)))
 
 
 def kept(entries: Any) -> Any:

@@ -1,6 +1,6 @@
 """Packs a finished bundle as a Debian package with `dpkg-deb`; called by `build.py`.
 
-The program goes to `/opt/tandem-chat`, a link to `/usr/bin/tandem`, the desktop files to `/usr/share`.
+The program goes to `/opt/tandem-chat`, a link to `/usr/bin`, the desktop files to `/usr/share`.
 Dependencies are what `app.qt_check` asks for, so that an installed package always opens a window.
 Triggers of the desktop packages refresh the menu, the icon cache and the file types by themselves.
 """
@@ -14,12 +14,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from app import qt_check
 from app.version import APP_ID, DESKTOP_ID, VERSION
 
+ROOT = Path(__file__).resolve().parents[2]
 PNG_SIZES = (16, 22, 24, 32, 48, 64, 128, 256, 512)
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 DESCRIPTION = """\
