@@ -82,7 +82,8 @@ class StructuredPage(QWidget):
         top.addStretch(1)
         menu = QMenu(self)
         for index, example in enumerate(words.EXAMPLE_FORMS):
-            menu.addAction(example[0], lambda i=index: self._use_example(i))
+            action = menu.addAction(example[0])
+            action.triggered.connect(lambda _=False, i=index: self._use_example(i))
         self.examples = menu_button(words.EXAMPLES, menu)
         top.addWidget(self.examples)
         upper = QWidget()

@@ -14,17 +14,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import shutil
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from app.settings import McpServer
+from app.tools.mcp_waits import (
+    MARK,
+    any_of,
+    kill_leftovers,
+    quietly,
+    reason_of,
+    settled,
+    stderr_log,
+)
 from app.tools.registry import Tool, ToolFailure
 
 if TYPE_CHECKING:
@@ -34,9 +42,8 @@ log = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 30.0
 CALL_TIMEOUT_S = 60.0
-CLOSE_TIMEOUT_S = 6.0
+CLOSE_TIMEOUT_S = 1.0
 MAX_TOOLS = 128
-MAX_LOG_BYTES = 1_000_000
 
 
 class ServerPhase(StrEnum):
@@ -101,18 +108,28 @@ class McpHub:
         Cancelling the future cancels the call."""
         return self._submit(self._call(server, tool, arguments))
 
-    def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> bool:
-        """Ends every server and the thread. Blocks up to `timeout_s`; True if all ended.
-        Any thread but "mcp"; idempotent."""
+    def begin_close(self) -> None:
+        """Starts ending every server and returns at once. Any thread; idempotent."""
         with self._lock:
             self._closed = True
-            loop, thread = self._loop, self._thread
-        if loop is None or thread is None:
+            loop = self._loop
+        if loop is not None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._quit.set)
+
+    def close(self, timeout_s: float = CLOSE_TIMEOUT_S) -> bool:
+        """Ends every server and the thread; those that do not end within `timeout_s` are
+        killed. Blocks. True if all ended by themselves. Any thread but "mcp"; idempotent."""
+        self.begin_close()
+        thread = self._thread
+        if thread is None:
             return True
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(self._quit.set)
         thread.join(timeout_s)
-        return not thread.is_alive()
+        if not thread.is_alive():
+            return True
+        kill_leftovers()
+        thread.join(1.0)
+        return False
 
     def _submit(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
         with self._lock:
@@ -175,7 +192,7 @@ class McpHub:
                 raise ToolFailure("It ended by itself.")
         except Exception as problem:
             log.info("tool server %s: %s", name, type(problem).__name__)
-            last = ServerState(name, ServerPhase.FAILED, _reason(problem))
+            last = ServerState(name, ServerPhase.FAILED, reason_of(problem))
         finally:
             running.session = None
             running.gone.set()
@@ -191,11 +208,11 @@ class McpHub:
         parameters = StdioServerParameters(
             command=config.command,
             args=list(config.args),
-            env=dict(config.env),
+            env={**config.env, MARK: config.name},
             encoding_error_handler="replace",
         )
         ended = asyncio.Event()
-        with _stderr_log(self._logs, config.name) as errors:
+        with stderr_log(self._logs, config.name) as errors:
             async with (
                 stdio_client(parameters, errlog=errors) as (raw, write),
                 watched(raw, ended) as read,
@@ -207,7 +224,7 @@ class McpHub:
                 running.session = session
                 made = tuple(self._tool(config.name, t) for t in tools[:MAX_TOOLS])
                 self._tell(ServerState(config.name, ServerPhase.READY, tools=made))
-                await _any_of(running.stop.wait(), ended.wait())
+                await any_of(running.stop.wait(), ended.wait())
                 running.session = None
 
     async def _first_or(
@@ -217,13 +234,13 @@ class McpHub:
         task = asyncio.ensure_future(hello)
         try:
             await asyncio.wait_for(
-                _any_of(_quietly(task), running.stop.wait(), ended.wait()), self._start_timeout_s
+                any_of(quietly(task), running.stop.wait(), ended.wait()), self._start_timeout_s
             )
         except TimeoutError:
             seconds = f"{self._start_timeout_s:.0f}"
             raise ToolFailure(f"It gave no answer within {seconds} seconds.") from None
         finally:
-            problem = await _settled(task)
+            problem = await settled(task)
         if running.stop.is_set():
             return None
         if task.cancelled() or (problem is not None and ended.is_set()):
@@ -268,22 +285,20 @@ class McpHub:
             raise ToolFailure(f"The tool server “{server}” is not running.")
         task = asyncio.ensure_future(session.call_tool(tool, arguments))
         try:
-            await asyncio.wait_for(
-                _any_of(_quietly(task), running.gone.wait()), self._call_timeout_s
-            )
+            await asyncio.wait_for(any_of(quietly(task), running.gone.wait()), self._call_timeout_s)
         except TimeoutError:
             seconds = f"{self._call_timeout_s:.0f}"
             raise ToolFailure(
                 f"The tool server “{server}” gave no answer within {seconds} seconds."
             ) from None
         finally:
-            problem = await _settled(task)
+            problem = await settled(task)
         if task.cancelled():
             raise ToolFailure(f"The tool server “{server}” ended.")
         if problem is not None:
             if running.session is None:
                 raise ToolFailure(f"The tool server “{server}” ended.")
-            raise ToolFailure(f"The tool server “{server}” said: {_reason(problem)}")
+            raise ToolFailure(f"The tool server “{server}” said: {reason_of(problem)}")
         return value_of(task.result())
 
     def _tell(self, state: ServerState) -> None:
@@ -291,55 +306,3 @@ class McpHub:
             self._on_state(state)
         except Exception:
             log.exception("state of tool server %s not delivered", state.name)
-
-
-async def _any_of(*waits: Coroutine[Any, Any, Any]) -> None:
-    """Until the first is done; the others are cancelled."""
-    tasks = [asyncio.ensure_future(w) for w in waits]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _quietly(task: asyncio.Future[Any]) -> None:
-    await asyncio.wait([task])
-
-
-async def _settled(task: asyncio.Future[Any]) -> BaseException | None:
-    """Ends `task` if it still runs; its error, if it had one."""
-    if not task.done():
-        task.cancel()
-        await _quietly(task)
-    return None if task.cancelled() else task.exception()
-
-
-def log_file(folder: Path, name: str) -> Path:
-    """Where the stderr of the server called `name` goes."""
-    safe = "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:40]
-    return folder / f"tool-server-{safe}.log"
-
-
-@contextlib.contextmanager
-def _stderr_log(folder: Path, name: str) -> Iterator[TextIO]:
-    """A user-only file for what the server writes to stderr; begun anew when large."""
-    path = log_file(folder, name)
-    fresh = not path.exists() or path.stat().st_size > MAX_LOG_BYTES
-    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if fresh else os.O_APPEND)
-    with open(os.open(path, flags, 0o600), "a", encoding="utf-8") as file:
-        yield file
-
-
-def _reason(problem: BaseException) -> str:
-    """One sentence for an error of the SDK, which may come in groups."""
-    while isinstance(problem, BaseExceptionGroup) and problem.exceptions:
-        problem = problem.exceptions[0]
-    if isinstance(problem, ToolFailure):
-        return str(problem)
-    if isinstance(problem, PermissionError):
-        return "The program may not be run."
-    lines = str(problem).strip().splitlines()
-    text = (lines[0] if lines else type(problem).__name__)[:200]
-    return text if text.endswith(".") else f"{text}."
