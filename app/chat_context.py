@@ -62,6 +62,8 @@ class ChatContext:
     options: Callable[[], LoadOptions | None]
     inspect: Callable[[str], Awaitable[ModelInfo | None]]
     history: HistorySink
+    known: Callable[[str], ModelInfo | None] = lambda _path: None
+    """Header facts read earlier, without waiting."""
     attachments_dir: str = ""
     auto_choice: Callable[[str, Backend], bool] = lambda _path, _backend: False
     tool_specs: Callable[[Chat], tuple[ToolSpec, ...]] = lambda _chat: ()

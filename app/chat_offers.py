@@ -1,0 +1,130 @@
+"""What a chat offers when something keeps it from answering: too long, failing, stalled."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from app.chat import Chat
+from app.chat_context import ChatContext
+from app.chat_state import ChatState
+from app.conversation import Role
+from app.notices import Action, Level, Notice, Notices
+from ui import strings, strings_core
+from ui.conversation_page import ConversationPage
+
+if TYPE_CHECKING:
+    from app.chat_controller import ChatController
+
+STALLED_S = 10.0
+STARTS_FAILING = 2
+_ENGINE_FAILURES = frozenset({"send_failed", "no_final", "unresponsive"})
+
+
+class ChatOffers:
+    """Main thread. `restart` and `larger_context` are set by the engine's controller."""
+
+    def __init__(self, owner: ChatController, context: ChatContext, notices: Notices) -> None:
+        self._owner = owner
+        self._context = context
+        self._notices = notices
+        self._failures = 0
+        self._watching: dict[str, asyncio.TimerHandle] = {}
+        self.restart: Callable[[], None] = lambda: None
+        self.larger_context: Callable[[], None] = lambda: None
+
+    def message_too_long(self, chat: Chat, page: ConversationPage) -> None:
+        """Puts the message back into the box and offers what could make it fit."""
+        rejected = chat.rejected
+        if rejected is None:
+            return
+        if rejected.text and not page.draft().strip():
+            page.set_draft(rejected.text)
+        self._owner.return_attachments(chat.key, rejected.attachments)
+        key, text = chat.key, rejected.text
+        actions = [Action(strings_core.LARGER_CONTEXT, lambda: self.larger_context())]
+        questions = _questions(chat)
+        if text and questions:
+            actions.insert(0, Action(strings_core.NEW_CHAT_WITH_IT, lambda: self._in_new(text)))
+        if text and questions > 1:
+            drop = Action(strings_core.DROP_OLDEST, lambda: self._drop(key, text), primary=True)
+            actions.append(drop)
+        self._notices.post(
+            Notice(
+                "too_long",
+                strings_core.TOO_LONG.format(
+                    needs="—" if rejected.needs is None else rejected.needs,
+                    left="—" if rejected.left is None else rejected.left,
+                ),
+                title=strings_core.TOO_LONG_TITLE,
+                level=Level.WARNING,
+                actions=tuple(actions),
+            )
+        )
+
+    def watch(self, chat: Chat) -> None:
+        """Follows a chat's state: a row of failures, or an answer that does not move on."""
+        if chat.state is ChatState.IDLE:
+            self._failures = 0
+            self._notices.dismiss("failing")
+        elif chat.state is ChatState.FAILED:
+            code = chat.error.code if chat.error else ""
+            self._failures = self._failures + 1 if code in _ENGINE_FAILURES else 0
+            if self._failures >= STARTS_FAILING:
+                self._post_failing()
+        if chat.state is ChatState.DECODING:
+            self._watch_progress(chat)
+        else:
+            timer = self._watching.pop(chat.key, None)
+            if timer is not None:
+                timer.cancel()
+                self._notices.dismiss("stalled")
+
+    def _post_failing(self) -> None:
+        restart = Action(strings_core.RESTART_ENGINE, lambda: self.restart(), primary=True)
+        self._notices.post(
+            Notice(
+                "failing",
+                strings_core.FAILING,
+                title=strings_core.FAILING_TITLE,
+                level=Level.ERROR,
+                actions=(restart,),
+            )
+        )
+
+    def _watch_progress(self, chat: Chat) -> None:
+        silent = time.monotonic() - chat.last_sign
+        if silent >= STALLED_S and chat.state is ChatState.DECODING:
+            stop = Action(strings.STOP, chat.stop)
+            restart = Action(strings_core.RESTART_ENGINE, lambda: self.restart(), primary=True)
+            self._notices.post(
+                Notice(
+                    "stalled",
+                    strings_core.STALLED.format(seconds=int(silent)),
+                    title=strings_core.STALLED_TITLE,
+                    level=Level.WARNING,
+                    actions=(stop, restart),
+                )
+            )
+        elif silent < STALLED_S:
+            self._notices.dismiss("stalled")
+        wait = STALLED_S - silent if silent < STALLED_S else 1.0
+        loop = asyncio.get_running_loop()
+        self._watching[chat.key] = loop.call_later(wait + 0.05, self._watch_progress, chat)
+
+    def _drop(self, key: str, text: str) -> None:
+        """Stops sending the older half of the turns, then sends the message again."""
+        chat = self._owner.chat(key)
+        if chat is not None:
+            chat.drop_oldest(max(1, _questions(chat) // 2))
+            self._owner.send(key, text)
+
+    def _in_new(self, text: str) -> None:
+        chat = self._owner.new_chat()
+        self._owner.send(chat.key, text)
+
+
+def _questions(chat: Chat) -> int:
+    return sum(node.role is Role.USER for node in chat.conversation.sent_path())

@@ -1,0 +1,245 @@
+"""The composition root of the window: makes everything, joins it, runs until quit.
+
+Main thread. Imports that only a tab needs happen when it opens. Exit code 0 for every
+ordinary way to quit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from app import logs
+from app import paths as app_paths
+from app.chat_context import ChatContext
+from app.chat_controller import ChatController
+from app.engine_controller import EngineController
+from app.engine_factory import hosted_engine
+from app.engine_service import EngineService
+from app.history import History
+from app.lifecycle import Lifecycle
+from app.model_facts import ModelFacts
+from app.notice_controller import NoticeController
+from app.notices import Level, Notice, Notices
+from app.paths import Paths
+from app.services import Services
+from app.settings import SettingsNote, SettingsStore
+from app.single_instance import SingleInstance
+from app.state import AppState
+from app.version import APP_ID, APP_NAME, VERSION
+from app.worker import EngineFactory
+from ui import strings_core as words
+from ui.main_window import MainWindow
+from ui.theme import theme
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    import qasync
+
+log = logging.getLogger(__name__)
+
+BASE_TEXT = 14
+
+
+def main(file: str | None) -> int:
+    """Runs the window; returns the exit code. A second start hands `file` to the first."""
+    paths = app_paths.resolve()
+    logs.setup(paths)
+    app = make_application()
+    instance = SingleInstance(paths.runtime)
+    if not instance.start(file):
+        return 0
+    loop = qasync.QEventLoop(app)
+    asyncio.set_event_loop(loop)
+    try:
+        with loop:
+            loop.run_until_complete(_run(paths, loop, instance, file))
+    finally:
+        instance.stop()
+        asyncio.set_event_loop(None)
+        logs.shutdown()
+    return 0
+
+
+def make_application() -> QApplication:
+    """The one QApplication, with its names."""
+    found = QApplication.instance()
+    app = found if isinstance(found, QApplication) else QApplication(sys.argv[:1])
+    app.setApplicationName(APP_NAME)
+    app.setApplicationVersion(VERSION)
+    app.setDesktopFileName(APP_ID)
+    app.setQuitOnLastWindowClosed(False)
+    return app
+
+
+async def _run(
+    paths: Paths, loop: asyncio.AbstractEventLoop, instance: SingleInstance, file: str | None
+) -> None:
+    program = Program(paths, loop)
+    program.start(file)
+    instance.asked.connect(program.open_from_outside)
+    program.services.lifecycle.watch_signals()
+    try:
+        await program.services.lifecycle.run()
+    finally:
+        program.services.lifecycle.forget_signals()
+        program.dispose()
+
+
+class Program:
+    """The window and everything behind it. Tests make one with another engine factory."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        loop: asyncio.AbstractEventLoop,
+        engine_factory: EngineFactory | None = None,
+    ) -> None:
+        self._executor = ThreadPoolExecutor(2, thread_name_prefix="aux")
+        loop.set_default_executor(self._executor)
+        settings = SettingsStore(paths.settings_file)
+        notices = Notices()
+        state = AppState()
+        engine = EngineService(engine_factory or (lambda: hosted_engine(paths)), loop)
+        history = History(paths.history_file, self._on_history_problem)
+        facts = ModelFacts(self._executor)
+        lifecycle = Lifecycle(loop)
+        self._apply_theme(settings)
+        self.window = MainWindow()
+        models = EngineController(self.window, engine, state, settings, notices, facts, paths)
+        context = ChatContext(
+            engine=engine,
+            options=lambda: models.picked,
+            inspect=facts.find,
+            known=facts.known,
+            history=history,
+            attachments_dir=str(paths.attachments),
+        )
+        chats = ChatController(self.window, context, state, settings, notices)
+        models.attach_chats(chats)
+        self.services = Services(
+            paths=paths,
+            settings=settings,
+            notices=notices,
+            state=state,
+            engine=engine,
+            history=history,
+            facts=facts,
+            lifecycle=lifecycle,
+            loop=loop,
+            executor=self._executor,
+            chat_context=context,
+            chats=chats,
+            models=models,
+        )
+        self._notice_controller = NoticeController(self.window, notices)
+        settings.bind(loop, self._executor)
+        settings.on_note = self._on_settings_note
+        for note in settings.notes:
+            self._on_settings_note(note)
+        if paths.temporary:
+            text = words.TEMPORARY_HOME.format(reason=paths.note)
+            notices.post(Notice("temporary_home", text, level=Level.WARNING))
+        self._stages()
+        self._verticals: list[object] = []
+        self._attach_verticals()
+        logs.on_uncaught = self._on_uncaught
+
+    def start(self, file: str | None = None) -> None:
+        """Shows the window, then opens the history and loads the model in the background."""
+        services = self.services
+        self.window.restore_layout(_layout(services.settings))
+        services.chats.new_chat()
+        self.window.show()
+        services.models.keep(services.history.open())
+        services.models.keep(services.models.start(file))
+
+    def open_from_outside(self, path: str) -> None:
+        """A second start: comes to the front, with its file if it brought one."""
+        window = self.window
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+        window.show()
+        window.raise_()
+        window.activateWindow()
+        if path:
+            self.services.models.keep(self.services.models.flow.open_file(path))
+
+    def dispose(self) -> None:
+        """After quitting: frees the window and the threads."""
+        logs.on_uncaught = None
+        self.window.allow_close()
+        self.window.close()
+        self.window.deleteLater()
+        self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _attach_verticals(self) -> None:
+        """Controllers of the other parts, once they exist."""
+
+    def _stages(self) -> None:
+        s = self.services
+        life = s.lifecycle
+        life.on_closing = self._on_closing
+        life.last_resort = s.engine.kill
+        life.at_quit("dialogs", s.models.close, seconds=0.5, order=10)
+        life.at_quit("answers", s.chats.stop_all, seconds=2.2, order=20)
+        life.at_quit("settings", s.settings.flush, seconds=1.0, order=50)
+        life.at_quit("history", s.history.close, seconds=2.0, order=55)
+        life.at_quit("engine", s.engine.close, seconds=3.0, order=15)
+        self.window.close_requested.connect(life.quit)
+
+    def _on_closing(self) -> None:
+        settings = self.services.settings
+        layout = self.window.layout_state()
+        settings.change(
+            window_geometry=layout["geometry"],
+            splitters={"main": layout["splitter"]},
+            sidebar_visible=layout["sidebar"] == "1",
+        )
+        self.window.hide()
+
+    def _apply_theme(self, settings: SettingsStore) -> None:
+        def apply(_value: object = None) -> None:
+            v = settings.value
+            look = theme()
+            wanted = (v.theme, v.text_size / BASE_TEXT, v.density, v.reduced_motion)
+            if wanted != self._look:
+                self._look = wanted
+                look.apply(mode=wanted[0], scale=wanted[1], density=wanted[2],
+                           reduced_motion=wanted[3])  # fmt: skip
+
+        settings.subscribe(apply)
+        apply()
+
+    _look: tuple[str, float, str, bool] | None = None
+
+    def _on_settings_note(self, note: SettingsNote) -> None:
+        text = {
+            "settings_set_aside": words.SETTINGS_SET_ASIDE,
+            "settings_value": words.SETTINGS_VALUE,
+        }.get(note.code, words.SETTINGS_NOT_SAVED)
+        self.services.notices.post(
+            Notice(note.code, text.format(**note.params), words.SETTINGS_TITLE, Level.WARNING)
+        )
+
+    def _on_history_problem(self, code: str, params: dict[str, str]) -> None:
+        log.warning("history: %s %s", code, params)
+
+    def _on_uncaught(self, problem: BaseException) -> None:
+        self.services.notices.post(
+            Notice("uncaught", words.PROBLEM, words.PROBLEM_TITLE, Level.ERROR, repr(problem))
+        )
+
+
+def _layout(settings: SettingsStore) -> dict[str, str]:
+    v = settings.value
+    return {
+        "geometry": v.window_geometry,
+        "splitter": v.splitters.get("main", ""),
+        "sidebar": "1" if v.sidebar_visible else "0",
+    }

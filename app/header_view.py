@@ -1,0 +1,51 @@
+"""The header's values from the shared state. Pure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from app.engine_state import Phase
+from app.model_facts import ModelFacts
+from app.state import AppState
+from engine.types import LoadOptions
+from ui import strings
+from ui.views import HeaderView
+
+
+def header_view(state: AppState, picked: LoadOptions | None, facts: ModelFacts) -> HeaderView:
+    """What every tab shows. A model whose engine died is still the one in use: it is loaded
+    again with the next message, and a notice tells what happened."""
+    if state.phase is Phase.LOADING and state.engine.wanted is not None:
+        wanted = state.engine.wanted
+        return HeaderView(
+            phase="loading",
+            model=_name(wanted, facts),
+            backend=wanted.backend,
+            loading_s=state.loading_seconds or 0.0,
+            memory=state.memory,
+        )
+    loaded = state.loaded
+    if state.phase is Phase.READY and loaded is not None:
+        return HeaderView(
+            phase="ready",
+            model=loaded.info.name,
+            backend=loaded.options.backend,
+            context_tokens=loaded.context_tokens,
+            speculative=state.speculative,
+            thinking=state.thinking,
+            modalities=strings.modalities(state.modalities),
+        )
+    if state.phase is Phase.STOPPED and picked is not None:
+        return HeaderView(
+            phase="ready",
+            model=_name(picked, facts),
+            backend=picked.backend,
+            context_tokens=picked.context_tokens or None,
+            speculative=state.speculative,
+        )
+    return HeaderView()
+
+
+def _name(options: LoadOptions, facts: ModelFacts) -> str:
+    info = facts.known(options.model_path)
+    return info.name if info else Path(options.model_path).stem

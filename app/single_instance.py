@@ -1,0 +1,95 @@
+"""One window per user and home: a second start hands its file to the first and ends.
+
+A `QLocalServer` that only this user may open; its name comes from the user and the
+configuration folder, so portable copies do not disturb each other. Main thread.
+"""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import json
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+WAIT_MS = 1000
+MAX_MESSAGE = 64 * 1024
+
+
+class SingleInstance(QObject):
+    """`start` is False when another instance took the message. `asked(path)`: a second start
+    wants this file opened; "" only wants the window in front."""
+
+    asked = Signal(str)
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        try:
+            user = getpass.getuser()
+        except (OSError, KeyError, ImportError):
+            user = "user"
+        digest = hashlib.sha256(f"{user}\0{folder}".encode()).hexdigest()[:16]
+        self._name = f"tandem-{digest}"
+        self._server: QLocalServer | None = None
+        self._open: set[QLocalSocket] = set()
+
+    def start(self, file: str | None) -> bool:
+        """True when this is the first instance (it listens now)."""
+        if self._hand_over(file):
+            return False
+        server = QLocalServer(self)
+        server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        if not server.listen(self._name):
+            QLocalServer.removeServer(self._name)  # left behind by a crash: nobody answered
+            server.listen(self._name)
+        server.newConnection.connect(self._on_connection)
+        self._server = server
+        return True
+
+    def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+            self._server.deleteLater()
+            self._server = None
+
+    def _hand_over(self, file: str | None) -> bool:
+        socket = QLocalSocket()
+        socket.connectToServer(self._name)
+        if not socket.waitForConnected(WAIT_MS):
+            return False
+        path = str(Path(file).expanduser().absolute()) if file else ""
+        socket.write(json.dumps({"open": path}).encode() + b"\n")
+        socket.waitForBytesWritten(WAIT_MS)
+        # Only an answer proves that somebody is there: a dying instance may still accept.
+        answered = socket.waitForReadyRead(WAIT_MS) and bool(socket.readAll())
+        socket.disconnectFromServer()
+        return answered
+
+    def _on_connection(self) -> None:
+        server = self._server
+        while server is not None and (socket := server.nextPendingConnection()) is not None:
+            self._open.add(socket)
+            socket.readyRead.connect(lambda s=socket: self._on_ready(s))
+            socket.disconnected.connect(lambda s=socket: self._on_gone(s))
+            self._on_ready(socket)
+
+    def _on_ready(self, socket: QLocalSocket) -> None:
+        if not socket.canReadLine():
+            if socket.bytesAvailable() > MAX_MESSAGE:
+                socket.abort()
+            return
+        line = bytes(socket.readLine(MAX_MESSAGE).data())
+        socket.write(b"ok\n")
+        socket.flush()
+        try:
+            path = json.loads(line)["open"]
+        except (ValueError, KeyError, TypeError):
+            return
+        if isinstance(path, str):
+            self.asked.emit(path)
+
+    def _on_gone(self, socket: QLocalSocket) -> None:
+        self._open.discard(socket)
+        socket.deleteLater()
