@@ -3,9 +3,9 @@
     .venv/bin/python packaging/build.py                  everything, into dist/
     .venv/bin/python packaging/build.py --skip-smoke     without starting the result
 
-The same steps here and in CI. Needs the environment of `run.py test`. Linux gives a tar.xz and, with
-dpkg-deb, a .deb; Windows a zip and, with Inno Setup, an installer; macOS a signed disk image as far as
-certificates are there. `SHA256SUMS` lists what was made.
+The same steps here and in CI. Needs the environment of `run.py test`. Linux gives a tar.xz and,
+with dpkg-deb, a .deb; Windows a zip and, with Inno Setup, an installer; macOS a disk image, signed
+when there is a certificate. `SHA256SUMS` lists what was made.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import bundle
 import smoke
+
 from app.version import APP_ID, APP_NAME, DESKTOP_ID, VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
