@@ -2,8 +2,8 @@
 
     python packaging/macos/make_dmg.py dist/Tandem.app dist/tandem.dmg
 
-Without certificates the steps that need them are skipped with a warning, and the app keeps an ad-hoc
-signature: it then starts only after a right click and Open. What is asked of the environment:
+Without certificates the steps that need them are skipped with a warning, and the app keeps an
+ad-hoc signature: it then starts only after a right click and Open. Asked of the environment:
 `TANDEM_MACOS_IDENTITY` (a "Developer ID Application" certificate in the keychain) and
 `TANDEM_NOTARY_PROFILE` (made with `xcrun notarytool store-credentials`).
 """
@@ -11,6 +11,7 @@ signature: it then starts only after a right click and Open. What is asked of th
 from __future__ import annotations
 
 import os
+import platform
 import plistlib
 import shutil
 import subprocess
@@ -26,7 +27,7 @@ MINIMUM = "14.0"
 
 def main(arguments: Sequence[str]) -> int:
     """`make_dmg.py APP IMAGE`; 1 when a step fails."""
-    if len(arguments) != 2 or sys.platform != "darwin":
+    if len(arguments) != 2 or platform.system() != "Darwin":
         print("usage, on macOS: make_dmg.py Tandem.app IMAGE.dmg", file=sys.stderr)
         return 2
     app, image = Path(arguments[0]), Path(arguments[1])
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def check(app: Path) -> None:
-    """The app must refuse systems older than the engine does (its wheel's tag promises too much)."""
+    """The app must refuse the systems that the engine refuses; its wheel's tag promises more."""
     with (app / "Contents" / "Info.plist").open("rb") as file:
         found = plistlib.load(file).get("LSMinimumSystemVersion")
     if found != MINIMUM:
