@@ -1,0 +1,395 @@
+"""Turns what is known of models into the cards of the Models tab. Pure: values in, views out.
+
+The states are those a person needs to tell apart: not downloaded, waiting, downloading,
+stalled, paused, failed, checking, here, damaged, loading, loaded, load failed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from app.library.catalogue import CatalogueEntry
+from app.library.download_types import DownloadState, DownloadStatus
+from app.library.failures import Failure
+from app.library.fit import Fit, Machine, judge, judge_download
+from app.library.local import LocalModel, Source
+from app.wording import explain
+from engine.types import LIBRARY_VERSION, Backend, FileState, ModelInfo
+from ui import format as fmt
+from ui import model_strings as words
+from ui import strings
+from ui.model_views import ModelRowView, RowAction
+
+SEPARATOR = RowAction("-", "")
+
+
+class Engine(msgspec.Struct, frozen=True, kw_only=True):
+    """What the engine slot is doing, as far as cards show it. Paths "" for nothing."""
+
+    loaded: str = ""
+    backend: Backend | None = None
+    loading: str = ""
+    failed: dict[str, str] = {}
+
+
+class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the cards are made from. Mappings are keyed by path."""
+
+    models: tuple[LocalModel, ...] = ()
+    catalogue: tuple[CatalogueEntry, ...] = ()
+    downloads: dict[str, DownloadStatus] = {}
+    engine: Engine = Engine()
+    machine: Machine | None = None
+    cache_bytes: dict[str, int] = {}
+    speedups: dict[str, float] = {}
+    used: dict[str, float] = {}
+    origins: dict[str, str] = {}
+    orphans: tuple[str, ...] = ()
+
+
+def rows(know: Knowledge) -> tuple[ModelRowView, ...]:
+    """All cards: what is here, downloads that belong to no catalogue entry, the catalogue."""
+    here = _catalogue_paths(know)
+    local = [local_row(m, know) for m in know.models]
+    entry_keys = {e.key for e in know.catalogue}
+    replaced = {m.path for m in know.models}
+    others = [
+        download_row(s, know)
+        for s in know.downloads.values()
+        if s.key not in entry_keys and s.target not in replaced
+    ]
+    orphans = [orphan_row(p) for p in know.orphans]
+    offered = [
+        entry_row(e, know, order)
+        for order, e in enumerate(know.catalogue)
+        if e.key not in here or e.key in know.downloads
+    ]
+    return (*local, *others, *orphans, *offered)
+
+
+def _catalogue_paths(know: Knowledge) -> dict[str, str]:
+    """Catalogue keys that are on this computer, complete, and where."""
+    found: dict[str, str] = {}
+    for model in know.models:
+        if not model.loadable:
+            continue
+        origin = know.origins.get(model.path)
+        for entry in know.catalogue:
+            same_file = Path(model.path).name == Path(entry.file).name
+            if origin == entry.key or (same_file and model.bytes == entry.bytes):
+                found[entry.key] = model.path
+    return found
+
+
+# ---- a file on this computer ----
+
+
+def local_row(model: LocalModel, know: Knowledge) -> ModelRowView:
+    info, engine = model.info, know.engine
+    download = _download_to(model.path, know)
+    problem, level = _problem(model)
+    progress, progress_text, download_actions = _progress(download)
+    badges = _badges(info)
+    fits = _fits(model, know)
+    return ModelRowView(
+        key=model.path,
+        group="local",
+        name=fmt.plain(model.name, 120),
+        path=model.path,
+        badges=badges,
+        facts=_local_facts(model, know),
+        problem=problem,
+        problem_level=level,
+        progress=progress,
+        progress_text=progress_text,
+        actions=download_actions or _local_actions(model, engine, know),
+        menu=_local_menu(model, engine),
+        size=model.bytes,
+        used=know.used.get(model.path, 0.0),
+        speedup=know.speedups.get(model.path),
+        abilities=frozenset(badges) | ({"fits"} if fits else frozenset()),
+        order=0 if engine.loaded == model.path else 2 if problem else 1,
+    )
+
+
+def _download_to(path: str, know: Knowledge) -> DownloadStatus | None:
+    return next((s for s in know.downloads.values() if s.target == path), None)
+
+
+def _fits(model: LocalModel, know: Knowledge) -> bool:
+    return know.machine is not None and judge(model.bytes, know.machine) is Fit.FITS
+
+
+def _badges(info: ModelInfo | None) -> tuple[str, ...]:
+    if info is None:
+        return ()
+    words_of = [str(m) for m in info.modalities if m != "text"]
+    named = [
+        "MTP" if info.supports_mtp else "",
+        "thinking" if info.supports_thinking else "",
+        *words_of,
+        "tools" if info.supports_tools else "",
+        "" if words_of else "text",
+    ]
+    return tuple(n for n in named if n)
+
+
+def _local_facts(model: LocalModel, know: Knowledge) -> tuple[str, ...]:
+    info, engine = model.info, know.engine
+    size, cache = fmt.size(model.bytes), know.cache_bytes.get(model.path, 0)
+    facts = [words.CACHE_SUFFIX.format(size=size, cache=fmt.size(cache)) if cache else size]
+    if info is not None and info.max_context:
+        facts.append(words.CONTEXT.format(tokens=info.max_context))
+    facts.append(_source(model))
+    if engine.loading == model.path:
+        facts.append(words.LOADING_HERE)
+    elif engine.loaded == model.path and engine.backend is not None:
+        facts.append(words.LOADED_ON.format(backend=strings.BACKENDS[engine.backend]))
+    elif know.machine is not None and not _fits(model, know):
+        facts.append(words.FITS[judge(model.bytes, know.machine)])
+    if info is not None and info.supports_mtp:
+        measured = know.speedups.get(model.path)
+        facts.append(
+            words.NOT_MEASURED
+            if measured is None
+            else words.SPEEDUP_HERE.format(speedup=fmt.speedup(measured))
+        )
+    if model.path in engine.failed and engine.loaded != model.path:
+        facts.append(words.LOAD_FAILED.format(reason=engine.failed[model.path]))
+    elif know.used.get(model.path) and engine.loaded != model.path:
+        facts.append(words.LAST_USED.format(when=when(know.used[model.path])))
+    return tuple(facts)
+
+
+def _source(model: LocalModel) -> str:
+    folder = fmt.plain(Path(model.path).parent.name, 40)
+    return words.SOURCES[model.source].format(folder=folder)
+
+
+def _problem(model: LocalModel) -> tuple[str, str]:
+    if model.problem is not None:
+        error = model.problem
+        named = {"path": model.path, "name": Path(model.path).name, **error.params}
+        return explain(msgspec.structs.replace(error, params=named)).sentence, "bad"
+    if model.info is None:
+        return "", ""
+    if model.info.state is FileState.INCOMPLETE:
+        have, want = f"{model.info.file_bytes:,}", f"{model.info.expected_bytes:,}"
+        return words.INCOMPLETE.format(have=have, want=want), "muted"
+    if model.info.state is FileState.NEEDS_RUNTIME:
+        wanted = fmt.plain(model.info.min_runtime or fmt.DASH, 30)
+        text = words.NEEDS_RUNTIME.format(wanted=wanted, have=LIBRARY_VERSION)
+        return f"{fmt.size(model.bytes)} · {text}", "warn"
+    return "", ""
+
+
+def _local_actions(model: LocalModel, engine: Engine, know: Knowledge) -> tuple[RowAction, ...]:
+    if engine.loading == model.path:
+        return (RowAction("cancel_load", words.CANCEL),)
+    if engine.loaded == model.path:
+        return (RowAction("unload", words.UNLOAD),)
+    if model.loadable:
+        return (RowAction("load", words.LOAD, primary=True),)
+    if model.info is not None and model.info.state is FileState.NEEDS_RUNTIME:
+        return (RowAction("try_anyway", words.TRY_ANYWAY),)
+    if _can_fetch_again(model, know):
+        return (RowAction("download_again", words.DOWNLOAD_AGAIN),)
+    return ()
+
+
+def _can_fetch_again(model: LocalModel, know: Knowledge) -> bool:
+    if model.source is not Source.OWN:
+        return False
+    name = Path(model.path).name
+    return model.path in know.origins or any(Path(e.file).name == name for e in know.catalogue)
+
+
+def _local_menu(model: LocalModel, engine: Engine) -> tuple[RowAction, ...]:
+    entries = [RowAction("details", words.DETAILS)] if model.info is not None else []
+    if model.loadable and model.info is not None and model.info.supports_mtp:
+        entries.append(RowAction("measure", words.MEASURE))
+    entries += [
+        RowAction("show", words.SHOW_IN_FOLDER),
+        RowAction("copy_path", words.COPY_PATH),
+        RowAction("clear_cache", words.CLEAR_CACHE, reason=_in_use(model, engine)),
+    ]
+    if model.source in {Source.OPENED, Source.CLI, Source.HUB_CACHE} and model.loadable:
+        entries.append(RowAction("copy_in", words.COPY_IN))
+    if model.source is Source.OPENED:
+        entries += [SEPARATOR, RowAction("forget", words.FORGET)]
+    elif not model.source.read_only:
+        entries += [SEPARATOR, RowAction("delete", words.DELETE, danger=True)]
+    return tuple(entries)
+
+
+def _in_use(model: LocalModel, engine: Engine) -> str:
+    return words.CACHE_IN_USE if model.path in {engine.loaded, engine.loading} else ""
+
+
+# ---- the catalogue, and downloads ----
+
+
+def entry_row(entry: CatalogueEntry, know: Knowledge, order: int) -> ModelRowView:
+    status = know.downloads.get(entry.key)
+    progress, text, actions = _progress(status)
+    badges = _entry_badges(entry)
+    fit = None
+    if know.machine is not None:
+        fit = judge_download(entry.bytes, know.machine, entry.min_memory_bytes)
+    size = fmt.size(entry.bytes)
+    memory = words.NEEDS_MEMORY.format(size=_round_size(entry.min_memory_bytes))
+    verdict = words.FITS[fit] if fit else ""
+    if entry.gated:
+        facts: tuple[str, ...] = (size, words.LICENCE_FIRST, "" if fit is Fit.FITS else verdict)
+    else:
+        facts = (size, words.CONTEXT.format(tokens=entry.context), memory, verdict)
+    return ModelRowView(
+        key=entry.key,
+        group="catalogue",
+        name=entry.name,
+        path=entry.repo,
+        badges=badges,
+        facts=facts,
+        progress=progress,
+        progress_text=text,
+        actions=actions or (RowAction("download", words.DOWNLOAD),),
+        menu=(RowAction("page", words.OPEN_PAGE), RowAction("token", words.TOKEN)),
+        size=entry.bytes,
+        abilities=frozenset(badges) | ({"fits"} if fit is Fit.FITS else frozenset()),
+        order=order,
+    )
+
+
+def _round_size(count: int) -> str:
+    return f"{count // 10**9} GB" if count % 10**9 == 0 else fmt.size(count)
+
+
+def _entry_badges(entry: CatalogueEntry) -> tuple[str, ...]:
+    named = (
+        ("MTP", entry.mtp),
+        ("thinking", entry.thinking),
+        ("vision", entry.image),
+        ("audio", entry.audio),
+        ("text", not (entry.image or entry.audio)),
+    )
+    return tuple(name for name, there in named if there)
+
+
+def download_row(status: DownloadStatus, know: Knowledge) -> ModelRowView:
+    """A download added by hand: it has a card of its own among the local models."""
+    progress, text, actions = _progress(status)
+    return ModelRowView(
+        key=status.key,
+        group="local",
+        name=fmt.plain(status.name, 120),
+        path=status.target,
+        facts=(fmt.size(status.total),) if status.total else (),
+        progress=progress,
+        progress_text=text,
+        actions=actions,
+        menu=(RowAction("page", words.OPEN_PAGE), RowAction("token", words.TOKEN)),
+        size=status.total or 0,
+        order=1,
+    )
+
+
+def orphan_row(path: str) -> ModelRowView:
+    return ModelRowView(
+        key=path,
+        group="local",
+        name=Path(path).name,
+        path=path,
+        problem=words.ORPHAN,
+        problem_level="muted",
+        actions=(RowAction("delete", words.DELETE),),
+        order=3,
+    )
+
+
+def _progress(
+    status: DownloadStatus | None,
+) -> tuple[float | None, str, tuple[RowAction, ...]]:
+    """Share of the bar, its words, and the buttons of a download."""
+    if status is None:
+        return None, "", ()
+    amount = words.amount(status.done, status.total)
+    share = min(1.0, status.done / status.total) if status.total else -1.0
+    note = words.NOTES.get(status.note, "")
+    cancel = RowAction("cancel_download", words.CANCEL)
+    pause = RowAction("pause", words.PAUSE)
+    match status.state:
+        case DownloadState.QUEUED:
+            return share if status.done else 0.0, words.QUEUED, (pause, cancel)
+        case DownloadState.CONNECTING:
+            return share if status.done else 0.0, words.CONNECTING, (pause, cancel)
+        case DownloadState.RUNNING:
+            return share, _running(status, amount, note), (pause, cancel)
+        case DownloadState.WAITING:
+            return share, _waiting(status), (RowAction("resume", words.TRY_NOW), pause, cancel)
+        case DownloadState.VERIFYING:
+            return 1.0, words.VERIFYING, (cancel,)
+        case DownloadState.PAUSED:
+            text = words.PAUSED.format(done=amount)
+            return share, text, (RowAction("resume", words.RESUME, primary=True), cancel)
+        case DownloadState.FAILED:
+            share_kept = share if status.done else None
+            return share_kept, sentence(status.failure), (*ways_on(status.failure), cancel)
+        case _:
+            return None, "", ()
+
+
+def _running(status: DownloadStatus, amount: str, note: str) -> str:
+    parts = [amount]
+    if status.stalled_s is not None:
+        parts.append(words.STALLED.format(seconds=int(status.stalled_s)))
+    elif status.speed is not None:
+        parts.append(words.rate(status.speed))
+        if status.seconds_left is not None:
+            parts.append(words.left(status.seconds_left))
+    return fmt.DOT.join([*parts, note] if note else parts)
+
+
+def _waiting(status: DownloadStatus) -> str:
+    seconds = max(1, round(status.waiting_s or 0))
+    return f"{sentence(status.failure)} {words.WAITING.format(seconds=seconds).capitalize()}."
+
+
+def sentence(failure: Failure | None) -> str:
+    return "" if failure is None else words.failure(failure.code, failure.params)
+
+
+_WAY_LABELS: Mapping[str, str] = {
+    "token": words.TOKEN,
+    "resume": words.TRY_AGAIN,
+    "anyway": words.DOWNLOAD_ANYWAY,
+    "page": words.OPEN_PAGE,
+}
+
+
+def ways_on(failure: Failure | None) -> tuple[RowAction, ...]:
+    """The buttons of a failure, the first one stressed."""
+    code = failure.code if failure else ""
+    labels = dict(_WAY_LABELS)
+    if code == "licence_needed":
+        labels["page"] = words.OPEN_LICENCE
+    return tuple(
+        RowAction(way, labels[way], primary=place == 0)
+        for place, way in enumerate(words.ways_on(code))
+    )
+
+
+def when(moment: float, now: float | None = None) -> str:
+    """`today`, `yesterday`, `5 days ago`, then the date."""
+    days = int(((now or time.time()) - moment) // 86400)
+    if days < 1:
+        return "today"
+    if days == 1:
+        return "yesterday"
+    if days < 30:
+        return f"{days} days ago"
+    then = time.localtime(moment)
+    return f"{then.tm_mday} {time.strftime('%b %Y', then)}"
