@@ -1,0 +1,46 @@
+"""One heartbeat for drawing: work asked for between two frames happens once, on the frame.
+
+Owned by the main thread. The first request after a pause is served on the next turn of the
+event loop, so the first token of an answer is not delayed; later ones every `FRAME_MS`.
+"""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+FRAME_MS = 33
+GAUGE_MS = 50
+"""A live gauge is redrawn at most twenty times a second."""
+BUDGET_S = 0.007
+"""What one frame may spend on rendering before it hands back to the event loop."""
+
+
+class FrameClock(QObject):
+    """Emits `tick` at most once per `interval` ms, and only after `request()`."""
+
+    tick = Signal()
+
+    def __init__(self, parent: QObject | None = None, interval: int = FRAME_MS) -> None:
+        super().__init__(parent)
+        self._interval = interval
+        self._last = 0.0
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._on_timeout)
+
+    def request(self) -> None:
+        """Asks for one tick; further requests before it are merged."""
+        if self._timer.isActive():
+            return
+        passed = (time.monotonic() - self._last) * 1000
+        self._timer.start(0 if passed >= self._interval else max(1, int(self._interval - passed)))
+
+    def stop(self) -> None:
+        self._timer.stop()
+
+    def _on_timeout(self) -> None:
+        self._last = time.monotonic()
+        self.tick.emit()

@@ -1,0 +1,405 @@
+"""One turn on the reading column: a bubble on the right for the person, plain text for the
+answer, with thoughts, tool steps, attachments, footer and actions. Main thread only.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ui import strings
+from ui.controls import flat_button, hline, icon_button, label, primary_button, secondary_button
+from ui.message_body import MessageBody
+from ui.theme import theme
+from ui.turn_parts import (
+    Disclosure,
+    Footer,
+    RunDetails,
+    VersionSwitch,
+    attachments_row,
+    tool_step,
+)
+from ui.views import TurnView
+
+BUBBLE_SHARE = 0.84
+"""The widest a bubble gets, as a share of the column."""
+
+
+class MessageView(QFrame):
+    """Shows a `TurnView`. `set_view` changes only what differs."""
+
+    action_requested = Signal(str, str)
+    """(action, node id): regenerate, edit, continue, delete, copy, later, earlier."""
+    edit_submitted = Signal(str, str)
+    quoted = Signal(str, str)
+    copied = Signal(str)
+    link_clicked = Signal(str)
+    attachment_opened = Signal(str)
+    render_requested = Signal()
+    height_changed = Signal()
+
+    def __init__(self, view: TurnView, divider: bool = False) -> None:
+        super().__init__()
+        self.view = view
+        self._busy = False
+        self._editor: QWidget | None = None
+        self._thought: Disclosure | None = None
+        self._thought_body: MessageBody | None = None
+        self._thought_touched = False
+        self._extras: QWidget | None = None
+        self._error: QLabel | None = None
+        self._waiting: QLabel | None = None
+        self._is_user = view.role == "user"
+        name = strings.YOU if self._is_user else strings.ANSWER
+        self.body = MessageBody(name, markdown=not self._is_user)
+        self.body.link_clicked.connect(self.link_clicked)
+        self.body.code_copied.connect(self.copied)
+        self.body.menu_requested.connect(self._on_menu_requested)
+        self.body.height_changed.connect(self.height_changed)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, theme().turn_gap)
+        self._column.setSpacing(6)
+        if divider:
+            self._column.addWidget(hline())
+            line = label(strings.DROPPED_TURNS, "small")
+            line.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            self._column.addWidget(line)
+        self._above = QVBoxLayout()
+        self._above.setSpacing(4)
+        self._column.addLayout(self._above)
+        self._bubble = self._make_bubble() if self._is_user else None
+        if self._bubble is None:
+            self._column.addWidget(self.body)
+        self.footer = Footer()
+        self.footer.set_actions(self._make_actions())
+        self._column.addWidget(self.footer)
+        self._show(view, first=True)
+
+    # Building
+    def _make_bubble(self) -> QFrame:
+        bubble = QFrame()
+        bubble.setProperty("kind", "bubble")
+        inner = QVBoxLayout(bubble)
+        inner.setContentsMargins(14, 10, 14, 10)
+        inner.addWidget(self.body)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addStretch(1)
+        row.addWidget(bubble)
+        self._column.addLayout(row)
+        return bubble
+
+    def _make_actions(self) -> list[QWidget]:
+        self._copy = flat_button(strings.COPY, self.copy_text)
+        self._copy.setAccessibleName("Copy message")
+        self._versions = VersionSwitch()
+        self._versions.stepped.connect(lambda s: self._act("later" if s > 0 else "earlier"))
+        self._more = icon_button("more", strings.MORE, self._on_more, 14)
+        if self._is_user:
+            self._main = flat_button(strings.EDIT, self.start_edit)
+            return [self._main, self._copy, self._more, self._versions]
+        self._main = flat_button(strings.REGENERATE, lambda: self._act("regenerate"))
+        self._continue = flat_button(strings.CONTINUE, lambda: self._act("continue"))
+        return [self._continue, self._copy, self._main, self._more, self._versions]
+
+    # Showing
+    def set_view(self, view: TurnView) -> None:
+        self._show(view, first=False)
+
+    def set_busy(self, busy: bool) -> None:
+        """While an answer runs, nothing that changes the branch may be asked for."""
+        self._busy = busy
+        self._main.setEnabled(not busy)
+        self._versions.setEnabled(not busy)
+        if not self._is_user:
+            self._continue.setEnabled(not busy)
+
+    def _show(self, view: TurnView, first: bool) -> None:
+        old = self.view
+        self.view = view
+        streaming = view.status == "streaming"
+        if self._is_user:
+            if first or view.text != old.text:
+                self.body.set_plain(view.text)
+                self.fit()
+        elif first or view.text != self.body.raw or not streaming:
+            self._show_text(view, first)
+        if view.thought or self._thought is not None:
+            self._show_thought(view, first)
+        if first or view.attachments != old.attachments or view.tool_steps != old.tool_steps:
+            self._show_extras(view)
+        self._show_error(view)
+        self._show_waiting(view)
+        self.footer.set_view(view.footer)
+        self._versions.set_version(view.version_index, view.version_count)
+        if not self._is_user:
+            self._continue.setVisible(view.can_continue)
+            self.body.set_caret(streaming and bool(view.text or self.body.raw))
+        self.footer.setVisible(not streaming)
+        self._name()
+
+    def _show_text(self, view: TurnView, first: bool) -> None:
+        streaming = view.status == "streaming"
+        text = view.text or ("" if streaming or view.error else strings.EMPTY_ANSWER)
+        if view.tool_steps and not view.text:
+            text = ""
+        if not first and text == self.body.raw and self.body.stream is not None:
+            self.body.stream.finish()
+        else:
+            self.body.set_markdown(text, final=not streaming)
+        self.body.setVisible(bool(text) or streaming)
+        self.render_requested.emit()
+
+    def _show_thought(self, view: TurnView, first: bool) -> None:
+        streaming = view.status == "streaming"
+        if self._thought is None or self._thought_body is None:
+            self._thought_body = MessageBody(strings.THOUGHTS)
+            self._thought_body.link_clicked.connect(self.link_clicked)
+            self._thought_body.height_changed.connect(self.height_changed)
+            frame = QWidget()
+            inner = QVBoxLayout(frame)
+            inner.setContentsMargins(12, 0, 0, 4)
+            inner.addWidget(self._thought_body)
+            self._thought = Disclosure(strings.THOUGHTS, frame)
+            self._thought.toggled_by_person.connect(self._on_thought_toggled)
+            self._above.addWidget(self._thought)
+        body = self._thought_body
+        if first or view.thought != body.raw:
+            body.set_markdown(view.thought, final=not streaming)
+        elif not streaming and body.stream is not None:
+            body.stream.finish()
+        self._update_thought()
+        self.render_requested.emit()
+
+    def _update_thought(self) -> None:
+        if self._thought is None:
+            return
+        thinking = self.view.status == "streaming" and not self.body.raw
+        self._thought.set_title(strings.THINKING if thinking else strings.THOUGHTS)
+        if not self._thought_touched and self._thought.is_open() != thinking:
+            self._thought.set_open(thinking)
+
+    def _on_thought_toggled(self, _: bool) -> None:
+        self._thought_touched = True
+        self.render_requested.emit()
+
+    def _show_extras(self, view: TurnView) -> None:
+        if self._extras is not None:
+            self._extras.hide()
+            self._extras.deleteLater()
+            self._extras = None
+        if not view.attachments and not view.tool_steps:
+            return
+        self._extras = QWidget()
+        inner = QVBoxLayout(self._extras)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(2)
+        for step in view.tool_steps:
+            inner.addWidget(tool_step(step))
+        if view.attachments:
+            row = attachments_row(view.attachments, self.attachment_opened.emit)
+            inner.addWidget(row, 0, Qt.AlignmentFlag.AlignRight)
+        self._above.addWidget(self._extras)
+
+    def _show_error(self, view: TurnView) -> None:
+        mark = strings.STATUS_MARKS.get(view.status, "")
+        text = view.error if view.error else mark
+        if not text and self._error is None:
+            return
+        if self._error is None:
+            self._error = label("", "muted", wrap=True)
+            self._column.insertWidget(self._column.count() - 1, self._error)
+        bad = view.status == "failed"
+        self._error.setProperty("kind", "bad" if bad else "muted")
+        self._error.style().unpolish(self._error)
+        self._error.style().polish(self._error)
+        self._error.setText(text[:1].upper() + text[1:])
+        self._error.setToolTip(view.error_details[:2000])
+        self._error.setVisible(bool(text))
+
+    def _show_waiting(self, view: TurnView) -> None:
+        words = strings.WAITING.get(view.waiting, "")
+        shown = view.status == "streaming" and bool(words) and not self.body.raw
+        if self._waiting is None:
+            if not shown:
+                return
+            self._waiting = label("", "muted")
+            self._column.insertWidget(self._column.count() - 1, self._waiting)
+        self._waiting.setText(words)
+        self._waiting.setVisible(shown)
+        if not self._is_user and view.status == "streaming":
+            self.body.setVisible(not shown)
+
+    def _name(self) -> None:
+        who = strings.YOU if self._is_user else strings.ANSWER
+        self.setAccessibleName(f"{who}: {self.plain_text()[:4000]}")
+
+    def plain_text(self) -> str:
+        """What is shown, without any markup."""
+        return self.body.toPlainText()
+
+    # Streaming
+    def stream(self, text: str, thought: str) -> None:
+        """Adds pieces; drawn when `render_step` is called."""
+        if thought:
+            if self._thought_body is None:
+                from dataclasses import replace
+
+                self._show_thought(replace(self.view, thought=thought), first=True)
+            elif self._thought_body.stream is not None:
+                self._thought_body.stream.append(thought)
+        if text and self.body.stream is not None:
+            begins = not self.body.raw
+            self.body.stream.append(text)
+            if begins:
+                if self._waiting is not None:
+                    self._waiting.hide()
+                self.body.show()
+                self.body.set_caret(True)
+        self._update_thought()
+
+    def render_step(self, budget_s: float) -> bool:
+        more = False
+        if self._thought_body and self._thought and self._thought.is_open():
+            more = self._thought_body.render_step(budget_s)
+        more = self.body.render_step(budget_s) or more
+        if not more and self.view.status != "streaming":
+            self._name()
+        return more
+
+    def raw_text(self) -> str:
+        return self.body.raw if not self._is_user else self.view.text
+
+    def raw_thought(self) -> str:
+        return self._thought_body.raw if self._thought_body is not None else self.view.thought
+
+    def restyle(self) -> None:
+        """After a theme change."""
+        self._column.setContentsMargins(0, 0, 0, theme().turn_gap)
+        self.body.rerender()
+        if self._thought_body is not None:
+            self._thought_body.rerender()
+        self.fit()
+        self.render_requested.emit()
+
+    def fit(self) -> None:
+        """Makes the bubble as wide as its text, up to its share of the column."""
+        if self._bubble is None or self._editor is not None:
+            return
+        room = max(120, int(self.width() * BUBBLE_SHARE)) - 28
+        self.body.setFixedWidth(max(24, min(room, self.body.ideal_width())))
+        self._bubble.setVisible(bool(self.view.text))
+
+    # Editing
+    def start_edit(self) -> None:
+        """Turns the person's message into a field; Send branches, Esc goes back."""
+        if not self._is_user or self._editor is not None or self._busy or self._bubble is None:
+            return
+        editor = QWidget()
+        field = QPlainTextEdit(self.view.text)
+        field.setProperty("kind", "field")
+        field.setAccessibleName("Edit message")
+        field.setTabChangesFocus(True)
+        lines = min(12, max(2, self.view.text.count("\n") + len(self.view.text) // 70 + 1))
+        field.setFixedHeight(lines * field.fontMetrics().lineSpacing() + theme().px(22))
+        field.installEventFilter(self)
+        send = primary_button(strings.SAVE_AND_SEND, self._on_edit_sent)
+        cancel = secondary_button(strings.CANCEL, self.end_edit)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(cancel)
+        row.addWidget(send)
+        box = QVBoxLayout(editor)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.addWidget(field)
+        box.addLayout(row)
+        self._field = field
+        self._editor = editor
+        self._bubble.hide()
+        self.footer.hide()
+        self._column.insertWidget(self._column.count() - 1, editor)
+        field.setFocus()
+        field.moveCursor(field.textCursor().MoveOperation.End)
+
+    def end_edit(self) -> None:
+        if self._editor is None or self._bubble is None:
+            return
+        self._editor.hide()
+        self._editor.deleteLater()
+        self._editor = None
+        self._bubble.show()
+        self.footer.show()
+        self._main.setFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if self._editor is not None and watched is self._field and isinstance(event, QKeyEvent):
+            if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape:
+                self.end_edit()
+                return True
+            enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+            control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+            if event.type() == QEvent.Type.KeyPress and enter and control:
+                self._on_edit_sent()
+                return True
+        return super().eventFilter(watched, event)
+
+    def _on_edit_sent(self) -> None:
+        text = self._field.toPlainText()
+        if text.strip():
+            self.end_edit()
+            self.edit_submitted.emit(self.view.node_id, text)
+
+    # Actions
+    def _act(self, action: str) -> None:
+        self.action_requested.emit(action, self.view.node_id)
+
+    def copy_text(self) -> None:
+        """The raw Markdown of the turn, never its thoughts."""
+        self.copied.emit(self.raw_text())
+
+    def show_details(self) -> None:
+        footer = self.view.footer
+        if footer is not None and footer.details:
+            details = RunDetails(self, footer.details)
+            details.adjustSize()
+            corner = self.footer.mapToGlobal(QPoint(0, 0))
+            details.move(corner.x(), corner.y() - details.height() - 4)
+            details.show()
+
+    def _on_more(self) -> None:
+        self._menu().popup(self._more.mapToGlobal(QPoint(0, self._more.height())))
+
+    def _on_menu_requested(self, event: QContextMenuEvent) -> None:
+        self._menu(self.body.anchorAt(event.pos())).popup(event.globalPos())
+
+    def _menu(self, link: str = "") -> QMenu:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        selected = self.body.selected_text()
+        if selected:
+            menu.addAction("Copy selection", lambda: self.copied.emit(selected))
+        if link:
+            menu.addAction("Copy address", lambda: self.copied.emit(link))
+        menu.addAction("Copy message", self.copy_text)
+        text = selected or self.raw_text()
+        menu.addAction(strings.QUOTE, lambda: self.quoted.emit(self.view.node_id, text))
+        menu.addSeparator()
+        if self._is_user:
+            menu.addAction(strings.EDIT, self.start_edit).setEnabled(not self._busy)
+        else:
+            again = menu.addAction(strings.REGENERATE, lambda: self._act("regenerate"))
+            again.setEnabled(not self._busy)
+            if self.view.footer is not None and self.view.footer.details:
+                menu.addAction(strings.RUN_DETAILS, self.show_details)
+        gone = menu.addAction(strings.DELETE_TURN, lambda: self._act("delete"))
+        gone.setEnabled(not self._busy)
+        return menu

@@ -1,0 +1,125 @@
+"""Messages to the person, under the header: what happened, why, and the next step as buttons.
+
+One notice is shown at a time, the most urgent and latest first; the others wait. Nothing is
+lost: a notice stays until it is dismissed, acted on, withdrawn, or its time is over.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+
+from ui import strings
+from ui.controls import announce, button, icon_button, label, restyle
+from ui.layouts import FlowLayout
+from ui.theme import theme
+from ui.views import NoticeView
+
+_URGENCY = {"bad": 2, "warn": 1, "info": 0}
+
+
+class NoticeBar(QFrame):
+    """`show_notice` adds or replaces by id; `clear` withdraws. Signals carry (notice, action)."""
+
+    action_triggered = Signal(str, str)
+    dismissed = Signal(str)
+
+    def __init__(self, margin: int = 20) -> None:
+        super().__init__()
+        self.setObjectName("notice")
+        self._notices: dict[str, NoticeView] = {}
+        self._shown: NoticeView | None = None
+        self._headline = label("", "headline")
+        self._text = label("", "", wrap=True)
+        self._details = QPlainTextEdit()
+        self._details.setProperty("kind", "field")
+        self._details.setReadOnly(True)
+        self._details.setAccessibleName(strings.DETAILS)
+        self._details.setMaximumHeight(theme().px(130))
+        self._details.hide()
+        self._buttons = QWidget()
+        self._flow = FlowLayout(self._buttons, gap=8)
+        self._close = icon_button("close", strings.DISMISS, self._on_dismissed)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self._headline)
+        words.addWidget(self._text)
+        row = QHBoxLayout()
+        row.setSpacing(14)
+        row.addLayout(words, 1)
+        row.addWidget(self._buttons)
+        row.addWidget(self._close)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(margin, 9, margin - 6, 9)
+        outer.addLayout(row)
+        outer.addWidget(self._details)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._on_dismissed)
+        self.hide()
+
+    def show_notice(self, notice: NoticeView) -> None:
+        self._notices.pop(notice.id, None)
+        self._notices[notice.id] = notice
+        self._refresh()
+
+    def clear(self, notice_id: str) -> None:
+        if self._notices.pop(notice_id, None) is not None:
+            self._refresh()
+
+    def current(self) -> NoticeView | None:
+        return self._shown
+
+    def _refresh(self) -> None:
+        order = sorted(
+            enumerate(self._notices.values()), key=lambda p: (_URGENCY.get(p[1].level, 0), p[0])
+        )
+        notice = order[-1][1] if order else None
+        if notice == self._shown:
+            return
+        self._shown = notice
+        self._timer.stop()
+        self._details.hide()
+        if notice is None:
+            self.hide()
+            return
+        restyle(self, level=notice.level)
+        restyle(self._headline, level=notice.level)
+        self._headline.setText(notice.headline)
+        self._headline.setVisible(bool(notice.headline))
+        self._text.setText(notice.text)
+        self._text.setVisible(bool(notice.text))
+        self._details.setPlainText(notice.details)
+        self._fill_buttons(notice)
+        self._close.setVisible(notice.dismissible)
+        self.show()
+        if notice.timeout_s > 0:
+            self._timer.start(int(notice.timeout_s * 1000))
+        announce(self, f"{notice.headline}. {notice.text}", assertive=notice.level == "bad")
+
+    def _fill_buttons(self, notice: NoticeView) -> None:
+        while (item := self._flow.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        if notice.details:
+            self._flow.addWidget(button(strings.DETAILS, "small", self._on_details))
+        for action in notice.actions:
+            out = button(action.label, "primary" if action.primary else "small")
+            if action.primary:
+                out.setStyleSheet(f"font-size: {theme().px(13)}px; padding: {theme().px(5)}px;")
+            out.clicked.connect(
+                lambda _=False, i=action.id: self.action_triggered.emit(notice.id, i)
+            )
+            self._flow.addWidget(out)
+        self._buttons.setVisible(self._flow.count() > 0)
+
+    def _on_details(self) -> None:
+        self._details.setVisible(not self._details.isVisible())
+
+    def _on_dismissed(self) -> None:
+        if self._shown is not None:
+            gone = self._shown.id
+            self.clear(gone)
+            self.dismissed.emit(gone)

@@ -1,0 +1,492 @@
+"""The conversation on its reading column, windowed, following the end while it grows.
+
+Only about a hundred turns exist as widgets; others are made when the reader comes near. Text
+is rendered on frames with a time budget. The view follows the end only while the reader is
+there; otherwise it stays put and offers `Jump to latest`. Main thread only.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent, QTextCursor
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from ui import strings
+from ui.code_highlighter import warm_up
+from ui.controls import announce, button, label
+from ui.frame_clock import BUDGET_S, FrameClock
+from ui.message_view import MessageView
+from ui.theme import COLUMN, theme
+from ui.views import TurnView
+
+WINDOW = 100
+FIRST = 12
+"""Turns built at once when a conversation opens; the rest of the window follows on frames."""
+NEAR = 600
+"""Pixels from an edge of the window at which more turns are built."""
+END_SLACK = 12
+
+
+class Transcript(QScrollArea):
+    """`set_turns`, `append_turn`, `update_turn`, `remove_turn`, `stream`; see the page."""
+
+    regenerate_requested = Signal(str)
+    edit_submitted = Signal(str, str)
+    continue_requested = Signal(str)
+    version_selected = Signal(str, int)
+    turn_deleted = Signal(str)
+    quoted = Signal(str, str)
+    copied = Signal(str)
+    link_clicked = Signal(str)
+    attachment_opened = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("kind", "panel")
+        self.setAccessibleName("Conversation")
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._turns: list[TurnView] = []
+        self._index: dict[str, int] = {}
+        self._views: dict[str, MessageView] = {}
+        self._first = 0
+        self._last = 0
+        self._follow = True
+        self._adjusting = False
+        self._term = ""
+        self._case = False
+        self._hits: list[tuple[int, int]] = []
+        self._dirty: dict[str, None] = {}
+        self._clock = FrameClock(self)
+        self._clock.tick.connect(self._on_tick)
+        self._build()
+        bar = self.verticalScrollBar()
+        bar.valueChanged.connect(self._on_scrolled)
+        bar.rangeChanged.connect(self._on_range_changed)
+        theme().changed.connect(self._on_theme_changed)
+        self._warm = QTimer(self)
+        self._warm.setSingleShot(True)
+        self._warm.timeout.connect(warm_up)
+        self._warm.start(1500)
+
+    def _build(self) -> None:
+        self._page = QWidget()
+        self._page.setProperty("kind", "panel")
+        self._holder = QWidget()
+        self._holder.setMaximumWidth(COLUMN)
+        self._column = QVBoxLayout(self._holder)
+        self._column.setContentsMargins(0, 20, 0, 8)
+        self._column.setSpacing(0)
+        self._column.addStretch(1)
+        row = QHBoxLayout(self._page)
+        row.setContentsMargins(16, 0, 16, 0)
+        row.addStretch(1)
+        row.addWidget(self._holder, 1000)
+        row.addStretch(1)
+        self.setWidget(self._page)
+        self._empty = QWidget(self.viewport())
+        box = QVBoxLayout(self._empty)
+        self._empty_title: QLabel = label(strings.EMPTY_CHAT_TITLE, "title", wrap=True)
+        self._empty_text: QLabel = label(strings.EMPTY_CHAT_TEXT, "muted", wrap=True)
+        for words in (self._empty_title, self._empty_text):
+            words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            box.addWidget(words)
+        self._jump = button(strings.JUMP_TO_LATEST, "", self.jump_to_latest)
+        self._jump.setObjectName("jump")
+        self._jump.setParent(self.viewport())
+        self._jump.hide()
+
+    # Turns
+    def set_turns(self, turns: Sequence[TurnView]) -> None:
+        """Replaces everything and goes to the end."""
+        self.setUpdatesEnabled(False)
+        for view in self._views.values():
+            self._drop_view(view)
+        self._views.clear()
+        self._dirty.clear()
+        self._turns = list(turns)
+        self._reindex()
+        self._last = len(self._turns)
+        self._first = max(0, self._last - FIRST)
+        for at in range(self._first, self._last):
+            self._make_view(at)
+        self._follow = True
+        self._refresh_empty()
+        self._render_now()
+        self.setUpdatesEnabled(True)
+        self.jump_to_latest()
+        self._clock.request()
+
+    def turns(self) -> tuple[TurnView, ...]:
+        """All turns, streamed text included."""
+        return tuple(self._current(t) for t in self._turns)
+
+    def turn(self, node_id: str) -> TurnView | None:
+        at = self._index.get(node_id)
+        return None if at is None else self._current(self._turns[at])
+
+    def _current(self, turn: TurnView) -> TurnView:
+        view = self._views.get(turn.node_id)
+        if turn.status != "streaming" or view is None:
+            return turn
+        return replace(turn, text=view.raw_text(), thought=view.raw_thought())
+
+    def append_turn(self, turn: TurnView) -> None:
+        if turn.node_id in self._index:
+            self.update_turn(turn)
+            return
+        at_end = self._last == len(self._turns)
+        self._turns.append(turn)
+        self._index[turn.node_id] = len(self._turns) - 1
+        if turn.role == "user":
+            self._follow = True
+        if at_end or turn.role == "user" or turn.status == "streaming":
+            self._extend_down(len(self._turns) - self._last)
+        self._refresh_empty()
+        self._refresh_busy()
+
+    def update_turn(self, turn: TurnView) -> None:
+        at = self._index.get(turn.node_id)
+        if at is None:
+            return
+        self._turns[at] = turn
+        view = self._views.get(turn.node_id)
+        if view is not None:
+            view.set_view(turn)
+            self._want_render(turn.node_id)
+        self._refresh_busy()
+
+    def remove_turn(self, node_id: str) -> None:
+        at = self._index.get(node_id)
+        if at is None:
+            return
+        del self._turns[at]
+        view = self._views.pop(node_id, None)
+        if view is not None:
+            self._drop_view(view)
+        self._first -= at < self._first
+        self._last -= at < self._last
+        self._reindex()
+        self._refresh_empty()
+
+    def stream(self, node_id: str, text: str, thought: str = "") -> None:
+        view = self._views.get(node_id)
+        if view is None:
+            at = self._index.get(node_id)
+            if at is not None:
+                turn = self._turns[at]
+                self._turns[at] = replace(
+                    turn, text=turn.text + text, thought=turn.thought + thought
+                )
+            return
+        view.stream(text, thought)
+        self._want_render(node_id)
+
+    def set_empty(self, title: str, text: str) -> None:
+        self._empty_title.setText(title)
+        self._empty_text.setText(text)
+        self._refresh_empty()
+
+    def edit_last(self) -> None:
+        for turn in reversed(self._turns):
+            if turn.role == "user" and turn.node_id in self._views:
+                self._views[turn.node_id].start_edit()
+                self.ensureWidgetVisible(self._views[turn.node_id])
+                return
+
+    def copy_text(self, text: str) -> None:
+        """Puts plain text on the clipboard."""
+        QGuiApplication.clipboard().setText(text)
+        announce(self, strings.COPIED)
+        self.copied.emit(text)
+
+    def view_of(self, node_id: str) -> MessageView | None:
+        """The widget of a turn, None while it is outside the window."""
+        return self._views.get(node_id)
+
+    def message_views(self) -> list[MessageView]:
+        """Widgets of the window from top to bottom."""
+        ids = (t.node_id for t in self._turns[self._first : self._last])
+        return [self._views[i] for i in ids if i in self._views]
+
+    # The window of widgets
+    def _reindex(self) -> None:
+        self._index = {t.node_id: i for i, t in enumerate(self._turns)}
+
+    def _make_view(self, at: int) -> MessageView:
+        turn = self._turns[at]
+        divider = at > 0 and self._turns[at - 1].dropped and not turn.dropped
+        view = MessageView(turn, divider)
+        view.action_requested.connect(self._on_action)
+        view.edit_submitted.connect(self.edit_submitted)
+        view.quoted.connect(self.quoted)
+        view.copied.connect(self.copy_text)
+        view.link_clicked.connect(self.link_clicked)
+        view.attachment_opened.connect(self.attachment_opened)
+        view.render_requested.connect(lambda: self._want_render(turn.node_id))
+        view.setMinimumWidth(40)
+        self._views[turn.node_id] = view
+        self._column.insertWidget(max(0, at - self._first), view)
+        self._dirty[turn.node_id] = None
+        return view
+
+    def _drop_view(self, view: MessageView) -> None:
+        self._column.removeWidget(view)
+        view.hide()
+        view.deleteLater()
+
+    def _extend_down(self, count: int) -> None:
+        for at in range(self._last, min(len(self._turns), self._last + count)):
+            self._last = at + 1
+            view = self._make_view(at)
+            self._fit(view)
+        self._trim_top()
+        self._clock.request()
+
+    def _extend_up(self, count: int) -> None:
+        """Builds earlier turns and keeps what is on screen where it is."""
+        new = max(0, self._first - count)
+        if new == self._first:
+            return
+        before = self._page.height() - self.verticalScrollBar().value()
+        for at in range(self._first - 1, new - 1, -1):
+            self._first = at
+            view = self._make_view(at)
+            self._fit(view)
+            self._render_view(view, 0.05)
+        self._hold(before)
+
+    def _hold(self, from_bottom: int) -> None:
+        """Restores the distance to the bottom after something above changed."""
+        self._settle()
+        if not self._follow:
+            self._scroll_to(self._page.height() - from_bottom)
+
+    def _settle(self) -> None:
+        self._column.activate()
+        layout = self._page.layout()
+        if layout is not None:
+            layout.activate()
+        height = max(self._page.sizeHint().height(), self.viewport().height())
+        if self._page.height() != height:
+            self._page.resize(self.viewport().width(), height)
+        QGuiApplication.sendPostedEvents(self, QEvent.Type.LayoutRequest.value)
+
+    def _trim_top(self) -> None:
+        """Drops widgets far above once the window is too large and the reader is below."""
+        if self._last - self._first <= WINDOW + 40 or not self._follow:
+            return
+        while self._last - self._first > WINDOW:
+            view = self._views.pop(self._turns[self._first].node_id, None)
+            if view is not None:
+                self._drop_view(view)
+            self._first += 1
+
+    def _trim_bottom(self) -> None:
+        while self._last - self._first > WINDOW + 40:
+            turn = self._turns[self._last - 1]
+            if turn.status == "streaming":
+                return
+            view = self._views.pop(turn.node_id, None)
+            if view is not None:
+                self._drop_view(view)
+            self._last -= 1
+
+    def _on_edges(self) -> None:
+        bar = self.verticalScrollBar()
+        if self._first > 0 and bar.value() < NEAR:
+            self._extend_up(4)
+            self._trim_bottom()
+        elif self._last < len(self._turns) and bar.value() > bar.maximum() - NEAR:
+            self._extend_down(4)
+        elif self._first > max(0, self._last - WINDOW) and self._follow:
+            self._extend_up(2)
+
+    # Rendering
+    def _want_render(self, node_id: str) -> None:
+        self._dirty[node_id] = None
+        self._clock.request()
+
+    def _on_tick(self) -> None:
+        until = time.perf_counter() + BUDGET_S
+        for node_id in list(self._dirty):
+            view = self._views.get(node_id)
+            if view is None or not self._render_view(view, until - time.perf_counter()):
+                self._dirty.pop(node_id, None)
+            if time.perf_counter() > until:
+                break
+        if self._follow:
+            self._stick()
+        if time.perf_counter() < until and not self._dirty:
+            self._on_edges()
+        if self._dirty or (self._follow and self._first > max(0, self._last - WINDOW)):
+            self._clock.request()
+
+    def _render_view(self, view: MessageView, budget_s: float) -> bool:
+        more = view.render_step(max(0.001, budget_s))
+        if not more and self._term:
+            self._mark_view(view)
+        return more
+
+    def _render_now(self) -> None:
+        """Renders what is visible at once, within a fifth of a second."""
+        until = time.perf_counter() + 0.2
+        for node_id in reversed(list(self._dirty)):
+            view = self._views[node_id]
+            self._fit(view)
+            if not self._render_view(view, until - time.perf_counter()):
+                self._dirty.pop(node_id, None)
+            if time.perf_counter() > until:
+                break
+
+    def _fit(self, view: MessageView) -> None:
+        width = min(COLUMN, max(200, self.viewport().width() - 32))
+        view.resize(width, view.height())
+        view.fit()
+
+    def _refresh_busy(self) -> None:
+        busy = any(t.status == "streaming" for t in self._turns[-2:])
+        for view in self._views.values():
+            view.set_busy(busy)
+
+    def _refresh_empty(self) -> None:
+        shown = not self._turns
+        self._empty.setVisible(shown)
+        self._place_overlays()
+
+    def _on_theme_changed(self) -> None:
+        for view in self._views.values():
+            view.restyle()
+
+    # Scrolling
+    def is_following(self) -> bool:
+        return self._follow
+
+    def jump_to_latest(self) -> None:
+        if self._last < len(self._turns):
+            self._show_window_at(len(self._turns) - 1)
+        self._follow = True
+        self._settle()
+        self._stick()
+        self._update_jump()
+
+    def _stick(self) -> None:
+        self._scroll_to(self.verticalScrollBar().maximum())
+
+    def _scroll_to(self, value: int) -> None:
+        self._adjusting = True
+        self.verticalScrollBar().setValue(value)
+        self._adjusting = False
+
+    def _on_scrolled(self, value: int) -> None:
+        if not self._adjusting:
+            bar = self.verticalScrollBar()
+            at_end = value >= bar.maximum() - END_SLACK
+            self._follow = at_end and self._last == len(self._turns)
+            self._clock.request()
+            if value < NEAR or value > bar.maximum() - NEAR:
+                QTimer.singleShot(0, self, self._on_edges)
+        self._update_jump()
+
+    def _on_range_changed(self, _low: int, _high: int) -> None:
+        if self._follow:
+            self._stick()
+        self._update_jump()
+
+    def _update_jump(self) -> None:
+        bar = self.verticalScrollBar()
+        away = bar.value() < bar.maximum() - END_SLACK or self._last < len(self._turns)
+        self._jump.setVisible(away and not self._follow)
+        if self._jump.isVisible():
+            self._jump.raise_()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            for view in self._views.values():
+                self._fit(view)
+        self._place_overlays()
+        if self._follow:
+            self._settle()
+            self._stick()
+
+    def _place_overlays(self) -> None:
+        size = self.viewport().size()
+        self._jump.adjustSize()
+        self._jump.move(
+            (size.width() - self._jump.width()) // 2, size.height() - self._jump.height() - 10
+        )
+        self._empty.resize(min(COLUMN, size.width()), self._empty.sizeHint().height())
+        self._empty.move(
+            (size.width() - self._empty.width()) // 2,
+            max(0, int(size.height() * 0.42) - self._empty.height() // 2),
+        )
+
+    def _show_window_at(self, at: int) -> None:
+        """Moves the window of widgets so that turn `at` is in it."""
+        if self._first <= at < self._last:
+            return
+        for view in self._views.values():
+            self._drop_view(view)
+        self._views.clear()
+        self._dirty.clear()
+        self._first = max(0, at - FIRST)
+        self._last = self._first
+        self._extend_down(2 * FIRST)
+        self._render_now()
+        self._settle()
+
+    # Finding
+    def highlight(self, term: str, case: bool = False) -> int:
+        """Marks all hits in the raw text of every turn; returns how many there are."""
+        self._term, self._case, self._hits = term, case, []
+        if term:
+            pattern = re.compile(re.escape(term), 0 if case else re.IGNORECASE)
+            for at, turn in enumerate(self._turns):
+                count = sum(1 for _ in pattern.finditer(self._current(turn).text))
+                self._hits += [(at, n) for n in range(count)]
+        for view in self._views.values():
+            self._mark_view(view)
+        return len(self._hits)
+
+    def goto(self, index: int) -> None:
+        if not 0 <= index < len(self._hits):
+            return
+        at, nth = self._hits[index]
+        self._follow = False
+        self._show_window_at(at)
+        for view in self._views.values():
+            self._mark_view(view)
+        view = self._views[self._turns[at].node_id]
+        while self._render_view(view, 0.1):
+            pass
+        self._settle()
+        hits = view.body.find_all(self._term, self._case)
+        y = view.body.mapTo(self._page, QPoint(0, 0)).y()
+        if hits:
+            current = min(nth, len(hits) - 1)
+            view.body.mark_hits(hits, current)
+            y += view.body.cursorRect(QTextCursor(hits[current])).top()
+        self._scroll_to(max(0, y - self.viewport().height() // 3))
+        self._update_jump()
+
+    def _mark_view(self, view: MessageView) -> None:
+        hits = view.body.find_all(self._term, self._case) if self._term else []
+        view.body.mark_hits(hits)
+
+    # Actions of turns
+    def _on_action(self, action: str, node_id: str) -> None:
+        if action == "regenerate":
+            self.regenerate_requested.emit(node_id)
+        elif action == "continue":
+            self.continue_requested.emit(node_id)
+        elif action == "delete":
+            self.turn_deleted.emit(node_id)
+        elif action in ("later", "earlier"):
+            self.version_selected.emit(node_id, 1 if action == "later" else -1)

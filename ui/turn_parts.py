@@ -1,0 +1,220 @@
+"""Parts of a turn around its text: thoughts, tool steps, attachments, footer and actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QImageReader, QPixmap
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ui import format as fmt
+from ui import strings
+from ui.controls import icon_button, label, pill, set_icon
+from ui.layouts import FlowLayout
+from ui.theme import theme
+from ui.views import AttachmentView, FooterView, ToolStepView
+
+THUMB = 96
+
+
+class Disclosure(QWidget):
+    """A row that opens and closes what is below it. `toggled_by_person(open)`."""
+
+    toggled_by_person = Signal(bool)
+
+    def __init__(self, title: str, content: QWidget, open_now: bool = False) -> None:
+        super().__init__()
+        self.button = QToolButton()
+        self.button.setProperty("kind", "flat")
+        self.button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.button.setCheckable(True)
+        self.button.clicked.connect(self._on_clicked)
+        self.content = content
+        body = QVBoxLayout(self)
+        body.setContentsMargins(0, 0, 0, 0)
+        body.setSpacing(4)
+        body.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
+        body.addWidget(content)
+        self._title = title
+        self.set_title(title)
+        self.set_open(open_now)
+
+    def set_title(self, title: str) -> None:
+        self._title = title
+        self.button.setText(title)
+        self._name()
+
+    def is_open(self) -> bool:
+        return self.button.isChecked()
+
+    def set_open(self, on: bool) -> None:
+        self.button.setChecked(on)
+        self.content.setVisible(on)
+        set_icon(self.button, "chevron-down" if on else "chevron-right", 12)
+        self._name()
+
+    def _name(self) -> None:
+        state = "shown" if self.button.isChecked() else "hidden"
+        self.button.setAccessibleName(f"{self._title}, {state}")
+
+    def _on_clicked(self) -> None:
+        on = self.button.isChecked()
+        self.set_open(on)
+        self.toggled_by_person.emit(on)
+
+
+def tool_step(step: ToolStepView) -> Disclosure:
+    """One tool call: name and state on the row, arguments and result inside."""
+    box = QFrame()
+    box.setProperty("kind", "card")
+    body = QVBoxLayout(box)
+    body.setContentsMargins(12, 8, 12, 8)
+    for title, text in (("Arguments", step.arguments), ("Result", step.result)):
+        if text:
+            body.addWidget(label(title, "small"))
+            words = label(fmt.clean_text(text[:4000]), "", wrap=True)
+            words.setFont(theme().font(12, mono=True))
+            words.setTextInteractionFlags(
+                Qt.TextInteractionFlag.TextSelectableByMouse
+                | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            )
+            body.addWidget(words)
+    took = f" · {step.seconds:.1f} s" if step.seconds is not None else ""
+    return Disclosure(f"{fmt.plain(step.name, 60)} · {step.state}{took}", box)
+
+
+class Thumbnail(QPushButton):
+    """An attachment of a turn: a small picture, or an icon with the file's name."""
+
+    def __init__(self, view: AttachmentView) -> None:
+        super().__init__()
+        self.view = view
+        name = fmt.plain(view.name, 40)
+        self.setAccessibleName(f"{view.kind}: {name}")
+        self.setToolTip(f"{name} · {fmt.size(view.bytes)}" if view.bytes else name)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        picture = self._picture() if view.kind == "image" and view.path else QPixmap()
+        if picture.isNull():
+            self.setProperty("kind", "small")
+            self.setText(name)
+            set_icon(self, "audio" if view.kind == "audio" else "image", 16)
+        else:
+            self.setProperty("kind", "small")
+            self.setIcon(picture)
+            self.setIconSize(picture.size() / picture.devicePixelRatio())
+
+    def _picture(self) -> QPixmap:
+        """A thumbnail decoded at its small size, so a huge picture costs no memory."""
+        reader = QImageReader(self.view.path)
+        reader.setAutoTransform(True)
+        size = reader.size()
+        if not size.isValid():
+            return QPixmap()
+        ratio = self.devicePixelRatioF()
+        side = round(theme().px(THUMB) * ratio)
+        reader.setScaledSize(size.scaled(QSize(side, side), Qt.AspectRatioMode.KeepAspectRatio))
+        out = QPixmap.fromImage(reader.read())
+        out.setDevicePixelRatio(ratio)
+        return out
+
+
+def attachments_row(views: tuple[AttachmentView, ...], on_open: Callable[[str], None]) -> QWidget:
+    row = QWidget()
+    flow = FlowLayout(row, gap=6, line_gap=6)
+    for view in views:
+        thumb = Thumbnail(view)
+        thumb.clicked.connect(lambda _=False, i=view.id: on_open(i))
+        flow.addWidget(thumb)
+    return row
+
+
+class RunDetails(QFrame):
+    """How an answer was made, as a small popover; Esc or a click elsewhere closes it."""
+
+    def __init__(self, parent: QWidget, details: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setProperty("kind", "card")
+        self.setAccessibleName(strings.RUN_DETAILS)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(16, 12, 16, 12)
+        grid.setHorizontalSpacing(18)
+        grid.setVerticalSpacing(4)
+        for row, (name, value) in enumerate(details):
+            grid.addWidget(label(name, "small"), row, 0)
+            words = label(fmt.plain(value, 120), "")
+            words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            grid.addWidget(words, row, 1)
+
+
+class VersionSwitch(QWidget):
+    """`‹ 2/3 ›`: earlier and later versions of a turn."""
+
+    stepped = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.earlier = icon_button(
+            "chevron-left", strings.EARLIER_VERSION, lambda: self.stepped.emit(-1), 12
+        )
+        self.later = icon_button(
+            "chevron-right", strings.LATER_VERSION, lambda: self.stepped.emit(1), 12
+        )
+        self.count: QLabel = label("", "small")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(1)
+        for widget in (self.earlier, self.count, self.later):
+            row.addWidget(widget)
+
+    def set_version(self, index: int, count: int) -> None:
+        self.count.setText(f"{index + 1}/{count}")
+        self.count.setAccessibleName(f"Version {index + 1} of {count}")
+        self.earlier.setEnabled(index > 0)
+        self.later.setEnabled(index < count - 1)
+        self.setVisible(count > 1)
+
+
+class Footer(QWidget):
+    """Numbers of an answer on the left, its actions on the right; both small and muted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._flow = FlowLayout(self, gap=10, line_gap=2)
+        self._parts: list[QLabel] = []
+        self._actions: list[QWidget] = []
+
+    def set_actions(self, widgets: list[QWidget]) -> None:
+        self._actions = widgets
+        for widget in widgets:
+            self._flow.addWidget(widget)
+        self._flow.push_from = 0
+
+    def set_view(self, view: FooterView | None) -> None:
+        for old in self._parts:
+            self._flow.removeWidget(old)
+            old.deleteLater()
+        self._parts = []
+        if view is not None:
+            self._parts = [label(text, "small") for text in view.parts()]
+            if view.speculative is not None:
+                self._parts.append(pill(strings.spec_words(view.speculative), on=view.speculative))
+            self._parts += [label(t, "small") for t in (view.backend, view.stop_reason) if t]
+        for widget in self._actions:
+            self._flow.removeWidget(widget)
+        for part in (*self._parts, *self._actions):
+            self._flow.addWidget(part)
+        self._flow.push_from = len(self._parts)
+        self.setAccessibleName(view.text() if view is not None else "")
+        self.updateGeometry()
