@@ -18,7 +18,9 @@ import psutil
 from app.tools.calculator import calculate
 from app.tools.picked_files import PickedFiles
 from app.tools.registry import Tool, ToolFailure
-from app.tools.units import convert, unit_names
+from app.tools.units import convert
+
+FILE_TOOL = "read_text_file"
 
 Run = Callable[[dict[str, object]], object]
 
@@ -39,7 +41,7 @@ def builtin_tools(executor: Executor, files: PickedFiles) -> tuple[Tool, ...]:
         tool("get_battery", "Battery level of this computer.", _NO_ARGUMENTS, _battery),
         tool("get_device_info", "Facts about this computer.", _NO_ARGUMENTS, _device),
         tool(
-            "read_text_file",
+            FILE_TOOL,
             "Reads a text file that the user picked, by its name.",
             _FILE_SCHEMA,
             lambda a: files.read(str(a["name"])),
@@ -139,6 +141,3 @@ def _device(_arguments: dict[str, object]) -> object:
         "memory_gb": round(memory.total / 1e9, 1),
         "free_memory_gb": round(memory.available / 1e9, 1),
     }
-
-
-__all__ = ["builtin_tools", "unit_names"]
