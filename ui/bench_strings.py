@@ -171,3 +171,23 @@ NO_BARS = "Nothing to draw: no class of prompts was measured."
 PROGRESS_NAME = "Progress of the comparison"
 STARTED = "Comparison started"
 ENDED = "Comparison ended"
+TABLE_HEAD = (
+    "Backend",
+    "off tok/s",
+    "on tok/s",
+    SPEEDUP,
+    "TTFT off",
+    "TTFT on",
+    "accepted",
+    "same text",
+)
+AGAINST_BASELINE = "against baseline"
+CUT_SHORT = "cut short"
+NO_ACCEPTANCE = "The engine reported no acceptance rate."
+AXIS_POSITION = "token of the answer"
+AXIS_LATENCY = "ms per token"
+AXIS_DEPTH = "context filled before the prompt"
+AXIS_SPEEDUP = "speedup ×"
+TAB = "Benchmark"
+COMPARING = "Comparing speculation off and on"
+WAITING = "Waiting for the engine…"

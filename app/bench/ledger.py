@@ -30,6 +30,7 @@ class Ledger:
         self.loads: list[float] = []
         self.first_load: float | None = None
         self.environment: Environment | None = None
+        self.model = Path(plan.model_path).stem
         self._rates: dict[str, float] = {}
         self._peak: int | None = None
 
@@ -56,7 +57,7 @@ class Ledger:
         groups = summary.classes(self.samples, self._rates, compared, differences)
         return Record(
             id=uuid.uuid4().hex,
-            model=Path(plan.model_path).stem,
+            model=self.model,
             model_key=environment.model_key(plan.model_path),
             plan=plan,
             environment=self.environment or environment.capture(plan, None, cache_state),

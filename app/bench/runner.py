@@ -37,7 +37,6 @@ from engine.types import (
     LoadOptions,
     Message,
     Outcome,
-    TextBatch,
     TextPart,
 )
 
@@ -148,6 +147,7 @@ class Runner:
         )
         loaded = self._load(options)
         self._ledger.loads.append(loaded.load_seconds)
+        self._ledger.model = loaded.info.name or self._ledger.model
         if self._ledger.environment is None:
             self._ledger.environment = environment.capture(plan, loaded, self._cache_state)
         try:
@@ -231,7 +231,7 @@ class Runner:
         self._running = run_id
         try:
             self._check()
-            outcome = self._engine.generate(request, _ignore)
+            outcome = self._engine.generate(request, lambda _batch: self._stop_again(run_id))
         except EngineCrashed:
             self._check()
             raise
@@ -243,6 +243,12 @@ class Runner:
         if outcome.speculative is not send.speculative:
             raise GenerationError("send_failed", "the engine did not use the asked speculation")
         return outcome
+
+    def _stop_again(self, run_id: int) -> None:
+        """The sink: text is not drawn while it is timed. A cancel that came before the engine
+        had begun is lost there, so it is repeated here."""
+        if self._stop.is_set():
+            self._engine.cancel(run_id)
 
     def _check(self) -> None:
         if self._stop.is_set():
@@ -267,10 +273,6 @@ class Runner:
                 on_tps=on,
             )
         )
-
-
-def _ignore(_: TextBatch) -> None:
-    """Drawing text while timing would slow what is timed."""
 
 
 __all__ = ["Cancelled", "Runner"]
