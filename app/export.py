@@ -151,7 +151,7 @@ def write(path: Path, conversations: list[Conversation], store: AttachmentStore)
     files: dict[str, Attachment] = {
         a.file: a for c in conversations for n in c.nodes.values() for a in n.attachments
     }
-    path = path.with_suffix(".zip" if files else ".json")
+    path = _with_ending(path, ".zip" if files else ".json")
     try:
         handle, name = tempfile.mkstemp(prefix=".export-", dir=path.parent)
         try:
@@ -174,6 +174,18 @@ def write(path: Path, conversations: list[Conversation], store: AttachmentStore)
     except OSError as error:
         raise TransferError("export_failed", path.name, error.strerror or str(error)) from error
     return path
+
+
+def _with_ending(path: Path, ending: str) -> Path:
+    """`path` with the ending its content needs; a changed name never hits another file."""
+    if path.suffix.lower() == ending:
+        return path
+    wanted = path.with_suffix(ending)
+    count = 1
+    while wanted.exists():
+        count += 1
+        wanted = path.with_name(f"{path.stem}-{count}{ending}")
+    return wanted
 
 
 def write_text(path: Path, text: str) -> None:

@@ -59,13 +59,14 @@ class History:
 
     def __init__(self, path: Path, on_problem: Problem | None = None) -> None:
         self._database = HistoryDatabase(path)
-        self._on_problem = on_problem or (lambda _code, _params: None)
+        self.on_problem: Problem = on_problem or (lambda _code, _params: None)
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="history")
         self._pending: dict[tuple[str, ...], Write] = {}
         self._failing = False
         self._flushing: asyncio.Task[None] | None = None
         self._retry: asyncio.TimerHandle | None = None
         self._closed = False
+        self._report: OpenReport | None = None
 
     @property
     def unsaved(self) -> bool:
@@ -78,9 +79,12 @@ class History:
         return self._database.persistent
 
     async def open(self) -> OpenReport:
-        report = await self._run(self._database.open)
+        """Opens the file once; a second call returns the report of the first."""
+        if self._report is not None:
+            return self._report
+        report = self._report = await self._run(self._database.open)
         for code in report.codes:
-            self._on_problem(code, report.params)
+            self.on_problem(code, report.params)
         return report
 
     async def close(self) -> bool:
@@ -114,7 +118,7 @@ class History:
 
         result = await self._run(guarded)
         for code in report.codes:
-            self._on_problem(code, report.params)
+            self.on_problem(code, report.params)
         return result
 
     # -- reading ---------------------------------------------------------------------
@@ -241,9 +245,9 @@ class History:
                     del self._pending[key]
             if self._failing:
                 self._failing = False
-                self._on_problem("history_saved_again", {})
+                self.on_problem("history_saved_again", {})
         for code in report.codes:
-            self._on_problem(code, report.params)
+            self.on_problem(code, report.params)
 
     def _write(self, batch: dict[tuple[str, ...], Write], report: OpenReport) -> None:
         database = self._database
@@ -270,7 +274,7 @@ class History:
     def _failed(self, error: Exception) -> None:
         if not self._failing:
             self._failing = True
-            self._on_problem("history_not_saved", {"detail": str(error)})
+            self.on_problem("history_not_saved", {"detail": str(error)})
         if self._retry is not None:
             self._retry.cancel()
         if not self._closed:

@@ -80,6 +80,7 @@ class SettingsDialog(QDialog):
         pad = theme().px(6)
         self.nav.setStyleSheet(
             f"QListWidget::item {{ padding: {pad}px {pad + 2}px; border-radius: 6px; }}"
+            "QListWidget::item:selected { background: palette(highlight); color: palette(text); }"
         )
         self.sections = [
             self._appearance(view),
@@ -112,12 +113,9 @@ class SettingsDialog(QDialog):
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        left = QVBoxLayout()
-        left.setSpacing(8)
-        left.addWidget(self.nav, 1)
         middle = QHBoxLayout()
         middle.setSpacing(0)
-        middle.addLayout(left)
+        middle.addWidget(self.nav)
         middle.addWidget(area, 1)
         foot = QHBoxLayout()
         foot.addStretch(1)

@@ -88,6 +88,7 @@ class SidebarModel(QAbstractListModel):
         self._hits: list[HitItem] | None = None
         self._rows: list[Row] = []
         self._row_of: dict[str, int] = {}
+        self._day = time.localtime()[:3]
 
     @property
     def searching(self) -> bool:
@@ -140,8 +141,13 @@ class SidebarModel(QAbstractListModel):
         self._hits = None if hits is None else list(hits)
         self.regroup()
 
+    def stale(self) -> bool:
+        """True when the day changed since the rows were built."""
+        return self._day != time.localtime()[:3]
+
     def regroup(self, now: float | None = None) -> None:
         """Builds the rows anew (also right after midnight)."""
+        self._day = time.localtime()[:3]
         self.beginResetModel()
         if self._hits is not None:
             self._rows = [Heading(words.GROUP_RESULTS), *self._hits] if self._hits else []

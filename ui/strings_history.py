@@ -121,13 +121,6 @@ PALETTE = "Command palette"
 PALETTE_HINT = "Type what you want to do"
 PALETTE_NONE = "No command matches."
 
-# Context overflow
-OVERFLOW = "The message needs {needs} tokens, {left} left. It is still in the box."
-OVERFLOW_TITLE = "Message does not fit"
-DROP_OLDEST = "Drop oldest turns"
-CONTINUE_NEW = "Continue in a new chat"
-LARGER_CONTEXT = "Load with {context} tokens"
-CONTINUED = "{title} (continued)"
 ANSWERING = "answering…"
 
 # Chat settings (inspector)
@@ -239,3 +232,13 @@ MORE_SHORTCUTS = (
 )
 REMOVE_ATTACHMENT = "Remove {name}"
 ATTACHMENTS = "Attachments of this message"
+CONVERSATION = "Conversation"
+ATTACH_FILES = "Images and sounds"
+PASTED = "Pasted image.png"
+ALL_FILE_NAME = "Tandem conversations"
+EXPORT_TITLE = "Export"
+MARKDOWN_FILES = "Markdown (*.md)"
+JSON_FILES = "Tandem export (*.json *.zip)"
+PDF_FILES = "PDF (*.pdf)"
+IMPORT_FILES = "Tandem exports (*.json *.zip)"
+ANY_FILES = "All files (*)"
