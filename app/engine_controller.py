@@ -20,7 +20,7 @@ import resources
 from app import logs
 from app.chat_controller import ChatController
 from app.engine_notices import EngineNotices
-from app.engine_service import EngineService, same_engine
+from app.engine_service import NOT_STOPPING, EngineService, same_engine
 from app.engine_state import EngineState, Phase
 from app.header_view import header_view
 from app.load_flow import LoadFlow
@@ -273,7 +273,7 @@ class EngineController(QObject):
         info = self._facts.known(options.model_path)
         words = problem.params.get("exit", problem.code)
         log.warning("engine died: %s on %s: %s", options.model_path, options.backend, words)
-        if problem.code == "unresponsive" and "seconds" in problem.params:
+        if problem.code == NOT_STOPPING:
             self.notices.unresponsive(problem.params["seconds"])
             return
         self._settings.remember_crash(options.model_path, options.backend, words)

@@ -39,6 +39,8 @@ T = TypeVar("T")
 STOP_DEADLINE_S = 2.0
 """No final chunk this long after a stop: the engine process is killed."""
 STOP_REPEAT_S = 0.1
+NOT_STOPPING = "no_final"
+"""Code of the crash told when the process was ended because a stop had no effect."""
 WATCH_S = 0.5
 CLOSE_S = 1.0
 
@@ -322,9 +324,11 @@ class EngineService:
         try:
             outcome = await self._worker.submit(work)
         except EngineCrashed as problem:
-            self._on_crash(self._asked, problem)
             if run.stop.done():
+                # It had to be ended because it did not stop, or died while stopping.
+                self._on_crash(self._asked, _gave_up() if self._deaf(problem) else problem)
                 return run.stopped()
+            self._on_crash(self._asked, problem)
             raise
         finally:
             run.started = False
@@ -333,6 +337,9 @@ class EngineService:
             # Whether it was a stop is decided by our own flag, not by the engine's wording.
             return msgspec.structs.replace(outcome, reason=FinishReason.STOPPED, error=None)
         return outcome
+
+    def _deaf(self, problem: EngineCrashed) -> bool:
+        return self._gave_up or problem.code == "unresponsive"
 
     def _push_stop(self, run: _Run, deadline: float) -> None:
         """Repeats the stop until the run ends: one that arrives before the engine has begun
@@ -390,9 +397,7 @@ class EngineService:
 
     def _on_crash(self, options: LoadOptions | None, problem: EngineCrashed) -> None:
         self._asked = None
-        if self._gave_up:
-            self._gave_up = False
-            problem = EngineCrashed("unresponsive", problem.detail, seconds=int(STOP_DEADLINE_S))
+        self._gave_up = False
         self._replace(EngineState(Phase.STOPPED, wanted=options, error=problem.info()))
         if options is not None and not self._closing:
             self.on_crash(options, problem)
@@ -418,3 +423,7 @@ class EngineService:
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.info("background engine task failed: %s", task.exception())
+
+
+def _gave_up() -> EngineCrashed:
+    return EngineCrashed(NOT_STOPPING, seconds=int(STOP_DEADLINE_S))

@@ -161,7 +161,7 @@ def test_an_engine_deaf_to_stop_is_killed_and_the_run_counts_as_stopped() -> Non
         assert (await service.generate(request(2), A, ignore)).reason is FinishReason.END
 
     run(engine, body)
-    assert [c.code for c in crashes] == ["unresponsive"]
+    assert [c.code for c in crashes] == ["no_final"]
 
 
 def test_a_crash_fails_the_run_empties_the_slot_and_is_not_retried() -> None:
