@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLabel,
     QPlainTextEdit,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 from ui import tool_strings as words
 from ui.controls import Card, button, flat_button, icon_button, label, pill, section_label
 from ui.theme import theme
+from ui.tool_page import PageArea, TallPage
 from ui.tool_views import ToolGroupView, ToolView
 
 
@@ -103,7 +103,7 @@ class ToolRow(QWidget):
         self.schema.setVisible(self.show_schema.isChecked())
 
 
-class ToolList(QScrollArea):
+class ToolList(PageArea):
     """All groups; rebuilt only when something but a switch changed, so focus stays."""
 
     enabled_changed = Signal(str, bool)
@@ -114,8 +114,6 @@ class ToolList(QScrollArea):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(words.TOOLS)
         self.rows: dict[str, ToolRow] = {}
         self._groups: tuple[ToolGroupView, ...] = ()
@@ -147,8 +145,8 @@ class ToolList(QScrollArea):
             row.ask.setEnabled(view.enabled)
 
     def _made(self, groups: tuple[ToolGroupView, ...]) -> QWidget:
-        page = QWidget()
-        body = QVBoxLayout(page)
+        page = TallPage()
+        body = page.body
         body.setContentsMargins(0, 0, 12, 16)
         body.setSpacing(8)
         top = QHBoxLayout()

@@ -7,17 +7,19 @@ a streaming answer grows. Follows the end only while the reader is at the end.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from ui import tool_strings as words
 from ui.controls import Card, announce, button, label, restyle
 from ui.theme import theme
+from ui.tool_page import PageArea, TallPage
 from ui.tool_views import ConsentView, LogEntryView
 
 MAX_ENTRIES = 400
 MAX_SHOWN_CHARS = 4_000
 
 _MONO = frozenset({"call", "result"})
+_LONG = frozenset({"call", "result", "error"})
 
 
 class LogEntry(QWidget):
@@ -31,9 +33,11 @@ class LogEntry(QWidget):
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         self.seconds = label("", "small")
-        self.numbers = label("", "small")
+        self.numbers = label("", "small", wrap=True)
+        for part in (self.text, self.numbers):
+            # A long word must not widen the page beyond its view; the tooltip has it all.
+            part.setMinimumWidth(40)
         line = QHBoxLayout()
         line.setSpacing(8)
         line.addWidget(self.text, 1)
@@ -50,14 +54,14 @@ class LogEntry(QWidget):
         self.head.setText(head)
         self.head.setVisible(bool(head))
         self.text.setText(_shown(text))
-        self.text.setToolTip(view.details[:2000])
+        self.text.setToolTip((view.details or text)[:2000] if view.kind in _LONG else "")
         mono = view.kind in _MONO
         # An inline style sheet wins over the application's size for every label.
         family = f"font-family: '{theme().mono_family}';" if mono else ""
         size = theme().px(13 if mono else 14)
         self.text.setStyleSheet(f"{family} font-size: {size}px;")
         restyle(self.text, kind=_kind(view))
-        self.seconds.setText("" if view.seconds is None else f"{view.seconds:.2f} s")
+        self.seconds.setText(_seconds(view.seconds))
         self.numbers.setText(view.numbers)
         self.numbers.setVisible(bool(view.numbers))
         self.setAccessibleName(f"{head} {text[:500]}".strip())
@@ -65,6 +69,12 @@ class LogEntry(QWidget):
         layout = self.layout()
         if layout is not None:
             layout.setContentsMargins(0, margin, 0, 0)
+
+
+def _seconds(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.2f} s" if value >= 0.005 else "< 0.01 s"
 
 
 def _kind(view: LogEntryView) -> str:
@@ -129,20 +139,18 @@ class ConsentCard(Card):
         self.answered.emit(self.view.id, answer)
 
 
-class ToolLog(QScrollArea):
+class ToolLog(PageArea):
     """All entries, oldest first, with the open consent at the end."""
 
     consent_answered = Signal(str, str)
 
     def __init__(self) -> None:
         super().__init__()
-        self.setWidgetResizable(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(words.LOG_NAME)
         self.entries: dict[str, LogEntry] = {}
         self.consent: ConsentCard | None = None
-        self._page = QWidget()
-        self._body = QVBoxLayout(self._page)
+        self._page = TallPage()
+        self._body = self._page.body
         self._body.setContentsMargins(0, 0, 12, 8)
         self._body.setSpacing(6)
         self.empty: QLabel = label(words.EMPTY_LOG, "muted", wrap=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -18,6 +17,7 @@ from PySide6.QtWidgets import (
 from ui import tool_strings as words
 from ui.controls import Card, button, flat_button, label, pill
 from ui.theme import theme
+from ui.tool_page import PageArea, TallPage
 from ui.tool_views import ServerView
 
 
@@ -107,13 +107,11 @@ class ServersDialog(QDialog):
         self.form.accepted.connect(self.added)
         self.rows: dict[str, Card] = {}
         self._servers: tuple[ServerView, ...] | None = None
-        self._page = QWidget()
-        self._list = QVBoxLayout(self._page)
+        self._page = TallPage()
+        self._list = self._page.body
         self._list.setContentsMargins(0, 0, 8, 0)
         self._list.setSpacing(8)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area = PageArea()
         area.setWidget(self._page)
         self.close_button = button(words.CLOSE, "", self.accept)
         body = QVBoxLayout(self)

@@ -61,20 +61,25 @@ class ToolsTab(QWidget):
         inner = QVBoxLayout(left)
         inner.setContentsMargins(24, 16, 4, 0)
         inner.addWidget(self.tools)
-        left.setMinimumWidth(theme().px(220))
+        self._left = left
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setObjectName("tools")
         self.splitter.setChildrenCollapsible(False)
         self.splitter.addWidget(left)
         self.splitter.addWidget(right)
         self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([400, 880])
+        self.splitter.setSizes([360, 920])
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(self.splitter)
         self.ask.problem.structured_wanted.connect(lambda: self.show_page(1))
         self.ask.problem.model_wanted.connect(self.model_wanted)
+        theme().changed.connect(self._set_widths)
+        self._set_widths()
         self.show_page(0)
+
+    def _set_widths(self) -> None:
+        self._left.setMinimumWidth(theme().px(270))
 
     def show_page(self, index: int) -> None:
         """0: ask with tools, 1: structured answer."""
