@@ -20,9 +20,7 @@ from tests.fakes.scripted_engine import Crash, Fail, Finish, Say, ScriptedEngine
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def tandem(
-    *args: str, input: str | None = None, timeout: float = 90
-) -> subprocess.CompletedProcess[str]:
+def tandem(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     env = dict(os.environ)
     env.pop("DISPLAY", None)
     env.pop("WAYLAND_DISPLAY", None)
