@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from app import logs
+from app import benchmark_controller, history_controller, logs, tools_controller
 from app import paths as app_paths
 from app.chat_context import ChatContext
 from app.chat_controller import ChatController
@@ -107,7 +107,7 @@ class Program:
         notices = Notices()
         state = AppState()
         engine = EngineService(engine_factory or (lambda: hosted_engine(paths)), loop)
-        history = History(paths.history_file, self._on_history_problem)
+        history = History(paths.history_file)
         facts = ModelFacts(self._executor)
         lifecycle = Lifecycle(loop)
         self._apply_theme(settings)
@@ -147,8 +147,9 @@ class Program:
             text = words.TEMPORARY_HOME.format(reason=paths.note)
             notices.post(Notice("temporary_home", text, level=Level.WARNING))
         self._stages()
-        self._verticals: list[object] = []
-        self._attach_verticals()
+        self.history = history_controller.attach(self.window, self.services)
+        self.tools = tools_controller.attach(self.window, self.services)
+        self.benchmark = benchmark_controller.attach(self.window, self.services)
         logs.on_uncaught = self._on_uncaught
 
     def start(self, file: str | None = None) -> None:
@@ -157,7 +158,7 @@ class Program:
         self.window.restore_layout(_layout(services.settings))
         services.chats.new_chat()
         self.window.show()
-        services.models.keep(services.history.open())
+        services.models.keep(self.history.start())
         services.models.keep(services.models.start(file))
 
     def open_from_outside(self, path: str) -> None:
@@ -178,19 +179,16 @@ class Program:
         self.window.deleteLater()
         self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def _attach_verticals(self) -> None:
-        """Controllers of the other parts, once they exist."""
-
     def _stages(self) -> None:
         s = self.services
         life = s.lifecycle
         life.on_closing = self._on_closing
         life.last_resort = s.engine.kill
-        life.at_quit("dialogs", s.models.close, seconds=0.5, order=10)
-        life.at_quit("answers", s.chats.stop_all, seconds=2.2, order=20)
+        life.at_quit("dialogs", s.models.close, seconds=0.3, order=10)
+        life.at_quit("answers", s.chats.stop_all, seconds=2.1, order=20)
         life.at_quit("settings", s.settings.flush, seconds=1.0, order=50)
-        life.at_quit("history", s.history.close, seconds=2.0, order=55)
-        life.at_quit("engine", s.engine.close, seconds=3.0, order=15)
+        life.at_quit("history", s.history.close, seconds=1.8, order=50)
+        life.at_quit("engine", s.engine.close, seconds=2.2, order=50)
         self.window.close_requested.connect(life.quit)
 
     def _on_closing(self) -> None:
@@ -226,9 +224,6 @@ class Program:
         self.services.notices.post(
             Notice(note.code, text.format(**note.params), words.SETTINGS_TITLE, Level.WARNING)
         )
-
-    def _on_history_problem(self, code: str, params: dict[str, str]) -> None:
-        log.warning("history: %s %s", code, params)
 
     def _on_uncaught(self, problem: BaseException) -> None:
         self.services.notices.post(

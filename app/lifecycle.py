@@ -44,7 +44,8 @@ class Lifecycle:
         return self._task is not None
 
     def at_quit(self, name: str, stage: Stage, *, seconds: float = 2.0, order: int = 50) -> None:
-        """Lower `order` runs earlier. Stops of running work: 10–30, saving: 50, engine: 80."""
+        """Lower `order` runs earlier, the same order at the same time. Stops of running work:
+        10 to 30; saving and the engine: 50."""
         self._stages.append((order, name, stage, seconds))
 
     def quit(self) -> None:
@@ -63,13 +64,9 @@ class Lifecycle:
         try:
             with contextlib.suppress(Exception):
                 self.on_closing()
-            for _order, name, stage, seconds in sorted(self._stages, key=lambda s: s[0]):
-                try:
-                    await asyncio.wait_for(_call(stage), seconds)
-                except TimeoutError:
-                    log.warning("quit: %s did not end within %s s", name, seconds)
-                except Exception:
-                    log.exception("quit: %s failed", name)
+            for order in sorted({stage[0] for stage in self._stages}):
+                group = [s for s in self._stages if s[0] == order]
+                await asyncio.gather(*(_guarded(*stage[1:]) for stage in group))
         finally:
             watchdog.cancel()
             if not self._over.done():
@@ -119,6 +116,16 @@ class Lifecycle:
             signal.signal(number, signal.SIG_DFL)
         receiver.close()
         sender.close()
+
+
+async def _guarded(name: str, stage: Stage, seconds: float) -> None:
+    """One stage with its deadline; whatever goes wrong in it, the next one runs."""
+    try:
+        await asyncio.wait_for(_call(stage), seconds)
+    except TimeoutError:
+        log.warning("quit: %s did not end within %s s", name, seconds)
+    except Exception:
+        log.exception("quit: %s failed", name)
 
 
 async def _call(stage: Stage) -> None:
