@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from ui import model_strings as words
-from ui.controls import Card, button, icon_button, label, pill, restyle
+from ui.controls import Card, ElidedLabel, button, icon_button, label, pill, restyle
 from ui.layouts import FlowLayout
 from ui.model_views import ModelRowView, RowAction
 from ui.theme import theme
@@ -41,7 +41,7 @@ class ModelCard(Card):
         self._badges: list[QLabel] = []
         self._shown_actions: tuple[RowAction, ...] | None = None
         self._buttons: list[QPushButton] = []
-        self._name = label(view.name, "strong")
+        self._name = ElidedLabel(view.name, "strong")
         self._head = QWidget()
         self._flow = FlowLayout(self._head, gap=8, line_gap=4)
         self._flow.addWidget(self._name)
@@ -94,15 +94,13 @@ class ModelCard(Card):
     def _fill(self, before: ModelRowView | None) -> None:
         view = self._view
         self.setAccessibleName(view.spoken)
-        self._name.setText(view.name)
+        self._name.set_text(view.name)
         if before is None or before.badges != view.badges:
             self._fill_badges()
         self._facts.setText(view.line)
         self._facts.setVisible(bool(view.line))
         kind = (view.problem_level or "bad") if view.problem else "muted"
-        restyle(self._facts, kind=kind)
-        self._facts.style().unpolish(self._facts)
-        self._facts.style().polish(self._facts)
+        _set_kind(self._facts, kind)
         self._fill_progress()
         if self._shown_actions != view.actions:
             self._fill_actions()
@@ -127,6 +125,7 @@ class ModelCard(Card):
             self._bar.setValue(round(view.progress * _PROGRESS_STEPS) if known else 0)
             self._bar.setAccessibleName(f"{view.name}: {view.progress_text}")
         self._progress_text.setText(view.progress_text)
+        _set_kind(self._progress_text, view.progress_level or "muted")
 
     def _fill_actions(self) -> None:
         """Reuses buttons by place, so that one keeps the focus when its word changes."""
@@ -211,3 +210,8 @@ class ModelCard(Card):
         super().changeEvent(event)
         if event.type() == QEvent.Type.FontChange:
             self._bar.setMaximumWidth(theme().px(360))
+
+
+def _set_kind(target: QLabel, kind: str) -> None:
+    if target.property("kind") != kind:
+        restyle(target, kind=kind)

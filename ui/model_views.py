@@ -37,6 +37,7 @@ class ModelRowView:
     problem_level: str = ""
     progress: float | None = None
     progress_text: str = ""
+    progress_level: str = ""
     actions: tuple[RowAction, ...] = ()
     menu: tuple[RowAction, ...] = ()
     size: int = 0

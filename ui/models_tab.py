@@ -67,6 +67,7 @@ class ModelsTab(QWidget):
             self.search.setFocus,
             context=Qt.ShortcutContext.WidgetWithChildrenShortcut,
         )
+        self._on_theme()
         self._refresh()
 
     # ---- building ----
@@ -78,7 +79,7 @@ class ModelsTab(QWidget):
         self.search.setPlaceholderText(words.SEARCH)
         self.search.setAccessibleName(words.SEARCH_NAME)
         self.search.setClearButtonEnabled(True)
-        self.search.setFixedWidth(theme().px(220))
+        theme().changed.connect(self._on_theme)
         self.search.textChanged.connect(lambda _: self._refresh())
         self.add_button = secondary_button(words.ADD_FROM_HUB, self.add_requested.emit)
         self.open_button = primary_button(words.OPEN_FILE, self.open_file_requested.emit)
@@ -86,6 +87,9 @@ class ModelsTab(QWidget):
         for widget in (self.search, self.add_button, self.open_button):
             flow.addWidget(widget)
         flow.push_from = 1
+
+    def _on_theme(self) -> None:
+        self.search.setFixedWidth(theme().px(220))
 
     def _build_body(self) -> None:
         page = QWidget()

@@ -10,6 +10,7 @@ the main one. A cache in use must not be removed: callers name it in `keep`.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -19,6 +20,8 @@ import msgspec
 
 from app.paths import model_key
 from engine.types import LIBRARY_VERSION
+
+_CACHE_NAME = re.compile(r"\.xnnpack_cache|_mldrift_\w*cache\.bin$|mldrift_program_cache")
 
 
 class CacheUsage(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +60,11 @@ class EngineCache:
         if not os.access(folder, os.W_OK):
             raise PermissionError(13, "cache folder cannot be written", str(folder))
         return folder
+
+    def touch(self, model_path: str) -> None:
+        """Marks a cache as just used. Raises `OSError` when there is none."""
+        now = self._clock()
+        os.utime(self.folder(model_path), (now, now))
 
     def usage(self) -> tuple[CacheUsage, ...]:
         """Everything there is, largest first. Empty folders do not count."""
@@ -123,6 +131,21 @@ class EngineCache:
         shutil.rmtree(folder, ignore_errors=True)
         left = self._measure("", folder).bytes if folder.exists() else 0
         return size - left
+
+
+def folder_usage(mode: str) -> int:
+    """Bytes of cache files in the folder a person chose; 0 for the other modes."""
+    if not os.path.isabs(mode):
+        return 0
+    return sum(p.lstat().st_size for p in folder_files(Path(mode)))
+
+
+def folder_files(folder: Path) -> tuple[Path, ...]:
+    """Cache files in a folder that may hold other things: told by the names they carry."""
+    try:
+        return tuple(p for p in folder.iterdir() if _CACHE_NAME.search(p.name) and p.is_file())
+    except OSError:
+        return ()
 
 
 def stray_caches(model: Path) -> tuple[Path, ...]:

@@ -75,11 +75,12 @@ class DownloadStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     `stalled_s` is set once no byte came for `stall_after_s`; `waiting_s` counts down to the
     next try, with `failure` as its reason. `note` tells of a restart from the beginning:
-    "changed", "no_range" or "checksum_again".
+    "changed", "no_range" or "checksum_again". `sha256` is the published hash, if there is one.
     """
 
     key: str
     name: str
+    url: str
     target: str
     state: DownloadState
     done: int = 0
@@ -90,3 +91,4 @@ class DownloadStatus(msgspec.Struct, frozen=True, kw_only=True):
     waiting_s: float | None = None
     failure: Failure | None = None
     note: str = ""
+    sha256: str = ""

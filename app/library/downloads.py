@@ -284,6 +284,7 @@ class Downloads:
         return DownloadStatus(
             key=entry.request.key,
             name=entry.request.name,
+            url=entry.request.url,
             target=entry.request.target,
             state=state,
             done=entry.done,
@@ -294,4 +295,5 @@ class Downloads:
             waiting_s=waiting,
             failure=failure,
             note=note,
+            sha256=entry.transfer.sha256 if entry.transfer else "",
         )

@@ -9,6 +9,7 @@ with fifty models reads no model file at all.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +18,7 @@ import msgspec
 
 import resources
 from app.library.catalogue import CatalogueEntry
-from app.library.names import MODEL_SUFFIX, journal_path
+from app.library.names import MODEL_SUFFIX, free_target, journal_path
 from engine.errors import ModelFileError
 from engine.types import ErrorInfo, FileState, ModelInfo
 
@@ -104,8 +105,13 @@ class CapabilityCache:
         self._file = file
         self._kept: dict[str, _Kept] = {}
         self._dirty = False
+        self._read = False
+
+    def _load(self) -> None:
+        """Reads the file at the first use, which is on the helper thread."""
+        self._read = True
         try:
-            found = msgspec.json.decode(file.read_bytes(), type=_CacheFile)
+            found = msgspec.json.decode(self._file.read_bytes(), type=_CacheFile)
         except (OSError, msgspec.MsgspecError):
             return
         if found.format == self.FORMAT:
@@ -114,6 +120,8 @@ class CapabilityCache:
     def look(
         self, path: str, size: int, mtime_ns: int, inspect: Callable[[str], ModelInfo]
     ) -> tuple[ModelInfo | None, ErrorInfo | None]:
+        if not self._read:
+            self._load()
         kept = self._kept.get(path)
         if kept is not None and (kept.size, kept.mtime_ns) == (size, mtime_ns):
             return kept.info, kept.problem
@@ -259,6 +267,20 @@ def _models_below(folder: Path) -> Iterator[Path]:
                     yield Path(entry.path)
             except OSError:
                 continue
+
+
+def copy_into(path: Path, folder: Path) -> Path:
+    """Copies a model into our folder under a free name; a broken copy leaves nothing.
+    Raises `OSError`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = free_target(folder, path.name)
+    temporary = target.with_name(target.name + ".copying")
+    try:
+        shutil.copyfile(path, temporary)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return target
 
 
 def orphan_partials(folder: Path) -> tuple[Path, ...]:

@@ -95,18 +95,19 @@ def finish(target: Path) -> Path:
 async def hash_file(path: Path) -> str:
     """The sha256 of a file in hex, computed on a thread; stops soon after a cancel."""
     stop = threading.Event()
-
-    def work() -> str:
-        digest = hashlib.sha256()
-        with open(path, "rb") as file:
-            while not stop.is_set() and (block := file.read(1 << 20)):
-                digest.update(block)
-        return digest.hexdigest()
-
     try:
-        return await asyncio.to_thread(work)
+        return await asyncio.to_thread(hash_blocking, path, stop)
     finally:
         stop.set()
+
+
+def hash_blocking(path: Path, stop: threading.Event | None = None) -> str:
+    """The same on the calling thread. Meaningless after `stop` was set. Raises `OSError`."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while not (stop and stop.is_set()) and (block := file.read(1 << 20)):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _sync_folder(folder: Path) -> None:

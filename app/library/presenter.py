@@ -7,48 +7,23 @@ stalled, paused, failed, checking, here, damaged, loading, loaded, load failed.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from app.library.catalogue import CatalogueEntry
-from app.library.download_types import DownloadState, DownloadStatus
-from app.library.failures import Failure
-from app.library.fit import Fit, Machine, judge, judge_download
+from app.library.download_cards import download_row, entry_row, orphan_row, progress
+from app.library.download_types import DownloadStatus
+from app.library.fit import Fit, judge
+from app.library.knowledge import Engine, Knowledge
 from app.library.local import LocalModel, Source
 from app.wording import explain
-from engine.types import LIBRARY_VERSION, Backend, FileState, ModelInfo
+from engine.types import LIBRARY_VERSION, FileState, ModelInfo
 from ui import format as fmt
 from ui import model_strings as words
 from ui import strings
 from ui.model_views import ModelRowView, RowAction
 
 SEPARATOR = RowAction("-", "")
-
-
-class Engine(msgspec.Struct, frozen=True, kw_only=True):
-    """What the engine slot is doing, as far as cards show it. Paths "" for nothing."""
-
-    loaded: str = ""
-    backend: Backend | None = None
-    loading: str = ""
-    failed: dict[str, str] = {}
-
-
-class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the cards are made from. Mappings are keyed by path."""
-
-    models: tuple[LocalModel, ...] = ()
-    catalogue: tuple[CatalogueEntry, ...] = ()
-    downloads: dict[str, DownloadStatus] = {}
-    engine: Engine = Engine()
-    machine: Machine | None = None
-    cache_bytes: dict[str, int] = {}
-    speedups: dict[str, float] = {}
-    used: dict[str, float] = {}
-    origins: dict[str, str] = {}
-    orphans: tuple[str, ...] = ()
 
 
 def rows(know: Knowledge) -> tuple[ModelRowView, ...]:
@@ -92,26 +67,26 @@ def local_row(model: LocalModel, know: Knowledge) -> ModelRowView:
     info, engine = model.info, know.engine
     download = _download_to(model.path, know)
     problem, level = _problem(model)
-    progress, progress_text, download_actions = _progress(download)
-    badges = _badges(info)
+    share, progress_text, download_actions = progress(download)
+    shown = badges(info)
     fits = _fits(model, know)
     return ModelRowView(
         key=model.path,
         group="local",
         name=fmt.plain(model.name, 120),
         path=model.path,
-        badges=badges,
+        badges=shown,
         facts=_local_facts(model, know),
         problem=problem,
         problem_level=level,
-        progress=progress,
+        progress=share,
         progress_text=progress_text,
         actions=download_actions or _local_actions(model, engine, know),
         menu=_local_menu(model, engine),
         size=model.bytes,
         used=know.used.get(model.path, 0.0),
         speedup=know.speedups.get(model.path),
-        abilities=frozenset(badges) | ({"fits"} if fits else frozenset()),
+        abilities=frozenset(shown) | ({"fits"} if fits else frozenset()),
         order=0 if engine.loaded == model.path else 2 if problem else 1,
     )
 
@@ -124,7 +99,7 @@ def _fits(model: LocalModel, know: Knowledge) -> bool:
     return know.machine is not None and judge(model.bytes, know.machine) is Fit.FITS
 
 
-def _badges(info: ModelInfo | None) -> tuple[str, ...]:
+def badges(info: ModelInfo | None) -> tuple[str, ...]:
     if info is None:
         return ()
     words_of = [str(m) for m in info.modalities if m != "text"]
@@ -144,7 +119,7 @@ def _local_facts(model: LocalModel, know: Knowledge) -> tuple[str, ...]:
     facts = [words.CACHE_SUFFIX.format(size=size, cache=fmt.size(cache)) if cache else size]
     if info is not None and info.max_context:
         facts.append(words.CONTEXT.format(tokens=info.max_context))
-    facts.append(_source(model))
+    facts.append(source_words(model))
     if engine.loading == model.path:
         facts.append(words.LOADING_HERE)
     elif engine.loaded == model.path and engine.backend is not None:
@@ -165,7 +140,7 @@ def _local_facts(model: LocalModel, know: Knowledge) -> tuple[str, ...]:
     return tuple(facts)
 
 
-def _source(model: LocalModel) -> str:
+def source_words(model: LocalModel) -> str:
     folder = fmt.plain(Path(model.path).parent.name, 40)
     return words.SOURCES[model.source].format(folder=folder)
 
@@ -204,8 +179,9 @@ def _local_actions(model: LocalModel, engine: Engine, know: Knowledge) -> tuple[
 def _can_fetch_again(model: LocalModel, know: Knowledge) -> bool:
     if model.source is not Source.OWN:
         return False
-    name = Path(model.path).name
-    return model.path in know.origins or any(Path(e.file).name == name for e in know.catalogue)
+    name, want = Path(model.path).name, model.info.expected_bytes if model.info else 0
+    known = any(Path(e.file).name == name or e.bytes == want for e in know.catalogue)
+    return known or model.path in know.origins
 
 
 def _local_menu(model: LocalModel, engine: Engine) -> tuple[RowAction, ...]:
@@ -228,158 +204,6 @@ def _local_menu(model: LocalModel, engine: Engine) -> tuple[RowAction, ...]:
 
 def _in_use(model: LocalModel, engine: Engine) -> str:
     return words.CACHE_IN_USE if model.path in {engine.loaded, engine.loading} else ""
-
-
-# ---- the catalogue, and downloads ----
-
-
-def entry_row(entry: CatalogueEntry, know: Knowledge, order: int) -> ModelRowView:
-    status = know.downloads.get(entry.key)
-    progress, text, actions = _progress(status)
-    badges = _entry_badges(entry)
-    fit = None
-    if know.machine is not None:
-        fit = judge_download(entry.bytes, know.machine, entry.min_memory_bytes)
-    size = fmt.size(entry.bytes)
-    memory = words.NEEDS_MEMORY.format(size=_round_size(entry.min_memory_bytes))
-    verdict = words.FITS[fit] if fit else ""
-    if entry.gated:
-        facts: tuple[str, ...] = (size, words.LICENCE_FIRST, "" if fit is Fit.FITS else verdict)
-    else:
-        facts = (size, words.CONTEXT.format(tokens=entry.context), memory, verdict)
-    return ModelRowView(
-        key=entry.key,
-        group="catalogue",
-        name=entry.name,
-        path=entry.repo,
-        badges=badges,
-        facts=facts,
-        progress=progress,
-        progress_text=text,
-        actions=actions or (RowAction("download", words.DOWNLOAD),),
-        menu=(RowAction("page", words.OPEN_PAGE), RowAction("token", words.TOKEN)),
-        size=entry.bytes,
-        abilities=frozenset(badges) | ({"fits"} if fit is Fit.FITS else frozenset()),
-        order=order,
-    )
-
-
-def _round_size(count: int) -> str:
-    return f"{count // 10**9} GB" if count % 10**9 == 0 else fmt.size(count)
-
-
-def _entry_badges(entry: CatalogueEntry) -> tuple[str, ...]:
-    named = (
-        ("MTP", entry.mtp),
-        ("thinking", entry.thinking),
-        ("vision", entry.image),
-        ("audio", entry.audio),
-        ("text", not (entry.image or entry.audio)),
-    )
-    return tuple(name for name, there in named if there)
-
-
-def download_row(status: DownloadStatus, know: Knowledge) -> ModelRowView:
-    """A download added by hand: it has a card of its own among the local models."""
-    progress, text, actions = _progress(status)
-    return ModelRowView(
-        key=status.key,
-        group="local",
-        name=fmt.plain(status.name, 120),
-        path=status.target,
-        facts=(fmt.size(status.total),) if status.total else (),
-        progress=progress,
-        progress_text=text,
-        actions=actions,
-        menu=(RowAction("page", words.OPEN_PAGE), RowAction("token", words.TOKEN)),
-        size=status.total or 0,
-        order=1,
-    )
-
-
-def orphan_row(path: str) -> ModelRowView:
-    return ModelRowView(
-        key=path,
-        group="local",
-        name=Path(path).name,
-        path=path,
-        problem=words.ORPHAN,
-        problem_level="muted",
-        actions=(RowAction("delete", words.DELETE),),
-        order=3,
-    )
-
-
-def _progress(
-    status: DownloadStatus | None,
-) -> tuple[float | None, str, tuple[RowAction, ...]]:
-    """Share of the bar, its words, and the buttons of a download."""
-    if status is None:
-        return None, "", ()
-    amount = words.amount(status.done, status.total)
-    share = min(1.0, status.done / status.total) if status.total else -1.0
-    note = words.NOTES.get(status.note, "")
-    cancel = RowAction("cancel_download", words.CANCEL)
-    pause = RowAction("pause", words.PAUSE)
-    match status.state:
-        case DownloadState.QUEUED:
-            return share if status.done else 0.0, words.QUEUED, (pause, cancel)
-        case DownloadState.CONNECTING:
-            return share if status.done else 0.0, words.CONNECTING, (pause, cancel)
-        case DownloadState.RUNNING:
-            return share, _running(status, amount, note), (pause, cancel)
-        case DownloadState.WAITING:
-            return share, _waiting(status), (RowAction("resume", words.TRY_NOW), pause, cancel)
-        case DownloadState.VERIFYING:
-            return 1.0, words.VERIFYING, (cancel,)
-        case DownloadState.PAUSED:
-            text = words.PAUSED.format(done=amount)
-            return share, text, (RowAction("resume", words.RESUME, primary=True), cancel)
-        case DownloadState.FAILED:
-            share_kept = share if status.done else None
-            return share_kept, sentence(status.failure), (*ways_on(status.failure), cancel)
-        case _:
-            return None, "", ()
-
-
-def _running(status: DownloadStatus, amount: str, note: str) -> str:
-    parts = [amount]
-    if status.stalled_s is not None:
-        parts.append(words.STALLED.format(seconds=int(status.stalled_s)))
-    elif status.speed is not None:
-        parts.append(words.rate(status.speed))
-        if status.seconds_left is not None:
-            parts.append(words.left(status.seconds_left))
-    return fmt.DOT.join([*parts, note] if note else parts)
-
-
-def _waiting(status: DownloadStatus) -> str:
-    seconds = max(1, round(status.waiting_s or 0))
-    return f"{sentence(status.failure)} {words.WAITING.format(seconds=seconds).capitalize()}."
-
-
-def sentence(failure: Failure | None) -> str:
-    return "" if failure is None else words.failure(failure.code, failure.params)
-
-
-_WAY_LABELS: Mapping[str, str] = {
-    "token": words.TOKEN,
-    "resume": words.TRY_AGAIN,
-    "anyway": words.DOWNLOAD_ANYWAY,
-    "page": words.OPEN_PAGE,
-}
-
-
-def ways_on(failure: Failure | None) -> tuple[RowAction, ...]:
-    """The buttons of a failure, the first one stressed."""
-    code = failure.code if failure else ""
-    labels = dict(_WAY_LABELS)
-    if code == "licence_needed":
-        labels["page"] = words.OPEN_LICENCE
-    return tuple(
-        RowAction(way, labels[way], primary=place == 0)
-        for place, way in enumerate(words.ways_on(code))
-    )
 
 
 def when(moment: float, now: float | None = None) -> str:

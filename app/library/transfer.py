@@ -59,6 +59,11 @@ class Transfer:
                 total=found.total, etag=found.etag, sha256=found.sha256 or request.sha256 or ""
             )
 
+    @property
+    def sha256(self) -> str:
+        """The published hash of the file, "" while not known."""
+        return self._remote.sha256
+
     async def run(self) -> Path:
         """Fetches, verifies, renames; returns the target. Raises `DownloadFailure`."""
         meter, attempt = self.meter, 0
