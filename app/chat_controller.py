@@ -13,6 +13,7 @@ from collections.abc import Callable
 import msgspec
 from PySide6.QtCore import QObject, Signal
 
+from app import presets
 from app.chat import Chat
 from app.chat_context import ChatContext, ChatEvent
 from app.chat_offers import ChatOffers
@@ -106,7 +107,7 @@ class ChatController(QObject):
                 self._tab.select(chat.key)
                 self._focus(chat.key)
                 return chat
-        return self.open(Conversation.new(settings or self._settings.value.chat))
+        return self.open(Conversation.new(settings or presets.for_new_chat(self._settings.value)))
 
     def open(self, conversation: Conversation, *, select: bool = True) -> Chat:
         """Opens a conversation in a tab, or selects the tab it has."""

@@ -27,11 +27,13 @@ class FindBar(QFrame):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("kind", "card")
+        self.setObjectName("header")
         self.setAccessibleName(words.FIND)
         self.field = QLineEdit()
         self.field.setPlaceholderText(words.FIND)
         self.field.setAccessibleName(words.FIND)
+        self.field.setMinimumWidth(theme().px(160))
+        self.field.setMaximumWidth(theme().px(360))
         self.field.installEventFilter(self)
         self.count = label("", "small")
         self.count.setMinimumWidth(theme().px(72))
@@ -39,8 +41,9 @@ class FindBar(QFrame):
         self.forward = icon_button("chevron-down", words.FIND_NEXT, self.next_requested.emit)
         self.close_button = icon_button("close", words.FIND_CLOSE, self.close_bar)
         row = QHBoxLayout(self)
-        row.setContentsMargins(8, 6, 8, 6)
+        row.setContentsMargins(16, 6, 16, 6)
         row.setSpacing(6)
+        row.addStretch(1)
         row.addWidget(self.field, 1)
         row.addWidget(self.count)
         for part in (self.back, self.forward, self.close_button):
