@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.auto_spec import AutoChoice, AutoSpec
 from app.bench.library import BenchmarkLibrary
-from app.bench_pages import BenchPages
 from app.bench_run import BenchRun
 from app.bench_target import BenchTarget
 from app.notices import Level, Notice
@@ -25,6 +24,9 @@ from engine.types import Backend, SpecMode
 from ui import bench_strings as words
 from ui.bench_views import BenchChoice, ProgressView
 from ui.main_window import MainWindow
+
+if TYPE_CHECKING:
+    from app.bench_pages import BenchPages
 
 KEY = "benchmark"
 
@@ -90,6 +92,8 @@ class BenchmarkController(QObject):
     # The tab
 
     def _make_tab(self) -> QWidget:
+        from app.bench_pages import BenchPages  # brings pyqtgraph, half a second
+
         self.pages = BenchPages(self._window, self._services, self.library, self._keep)
         tab = self.pages.tab
         tab.compare_requested.connect(self.compare)
