@@ -137,7 +137,11 @@ class ChatTab(QWidget):
         self.tabs.set_tab(view)
 
     def select(self, key: str) -> None:
+        """Shows a conversation and puts the cursor into its input box."""
         self.tabs.select(key)
+        page = self._pages.get(key)
+        if page is not None:
+            page.focus_composer()
 
     def select_next(self, step: int = 1) -> None:
         keys = self.keys()

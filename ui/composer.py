@@ -171,7 +171,7 @@ class Composer(QFrame):
         self.stop = button(
             strings.STOP, "danger", self._on_stop_clicked, tip=f"{strings.STOP} (Esc)"
         )
-        set_icon(self.stop, "stop", 12, "bad")
+        set_icon(self.stop, "stop", 16, "bad")
         buttons = QWidget()
         flow = FlowLayout(buttons, gap=8, line_gap=6)
         for widget in (self.attach, self.spec, self.sampling, self.hint, self.send, self.stop):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QUrl, Signal
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QImage, QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -55,6 +55,7 @@ class ConversationPage(QWidget):
         super().__init__()
         self.key = key
         self.setProperty("kind", "panel")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.transcript = Transcript()
         self.composer = Composer()
         self.gauge = Gauge()
@@ -70,7 +71,7 @@ class ConversationPage(QWidget):
         self._top = QVBoxLayout()
         body.addLayout(self._top)
         body.addWidget(self.transcript, 1)
-        body.addWidget(Column(below))
+        body.addWidget(Column(below, margin=28))
         self._connect()
         self.setFocusProxy(self.composer)
 
@@ -168,8 +169,6 @@ class ConversationPage(QWidget):
         self.transcript.goto(index)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        from PySide6.QtCore import Qt
-
         busy = self.composer.view().busy
         if event.key() == Qt.Key.Key_Escape and busy:
             self.stop_requested.emit()

@@ -90,6 +90,7 @@ class ConversationTabs(QFrame):
         self.bar.setTabButton(index, QTabBar.ButtonPosition.RightSide, tail)
         self.set_tab(view)
         self.bar.blockSignals(blocked)
+        self._show_close(self.bar.currentIndex())
 
     def set_tab(self, view: TabView) -> None:
         index = self._index(view.key)
@@ -135,6 +136,15 @@ class ConversationTabs(QFrame):
     def _index(self, key: str) -> int:
         return next((i for i in range(self.bar.count()) if self.bar.tabData(i) == key), -1)
 
+    def _show_close(self, index: int) -> None:
+        """Only the current tab has a close button; others close by middle click."""
+        for at in range(self.bar.count()):
+            tail = self.bar.tabButton(at, QTabBar.ButtonPosition.RightSide)
+            if isinstance(tail, _Tail):
+                tail.close_button.setVisible(at == index)
+                tail.adjustSize()
+
     def _on_current_changed(self, index: int) -> None:
+        self._show_close(index)
         if index >= 0:
             self.current_changed.emit(str(self.bar.tabData(index)))

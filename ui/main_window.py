@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable
 
-from PySide6.QtCore import QByteArray, Signal
+from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -75,6 +75,7 @@ class MainWindow(QMainWindow):
         self.tab_bar.setAccessibleName("Sections")
         self.tab_bar.setDrawBase(False)
         self.tab_bar.setExpanding(False)
+        self.tab_bar.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.tab_bar.currentChanged.connect(self._on_tab_changed)
         self._stack = QStackedWidget()
         self.settings_button = button("Settings", "flat13", self._on_settings)
@@ -111,6 +112,7 @@ class MainWindow(QMainWindow):
         header, notices = StatusHeader(), NoticeBar()
         page = QWidget()
         page.setProperty("kind", "panel")
+        page.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         body = QVBoxLayout(page)
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)

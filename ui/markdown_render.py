@@ -361,7 +361,7 @@ class MarkdownWriter:
         look = theme()
         fmt = QTextBlockFormat()
         fmt.setProperty(CODE, 1)
-        fmt.setLineHeight(126, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        fmt.setLineHeight(look.px(19), QTextBlockFormat.LineHeightTypes.MinimumHeight.value)
         fmt.setLeftMargin(look.px(13))
         fmt.setRightMargin(look.px(13))
         fmt.setIndent(indent)

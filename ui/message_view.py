@@ -5,7 +5,7 @@ answer, with thoughts, tool steps, attachments, footer and actions. Main thread 
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent
+from PySide6.QtGui import QContextMenuEvent, QEnterEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -23,6 +23,7 @@ from ui.theme import theme
 from ui.turn_parts import (
     Disclosure,
     Footer,
+    GhostButton,
     RunDetails,
     VersionSwitch,
     attachments_row,
@@ -76,12 +77,17 @@ class MessageView(QFrame):
         self._above = QVBoxLayout()
         self._above.setSpacing(4)
         self._column.addLayout(self._above)
-        self._bubble = self._make_bubble() if self._is_user else None
-        if self._bubble is None:
+        self._versions = VersionSwitch()
+        self._versions.stepped.connect(lambda s: self._act("later" if s > 0 else "earlier"))
+        self._ghosts: list[GhostButton] = []
+        self._bubble: QFrame | None = None
+        self.footer: Footer | None = None
+        if self._is_user:
+            self._bubble = self._make_bubble()
+        else:
             self._column.addWidget(self.body)
-        self.footer = Footer()
-        self.footer.set_actions(self._make_actions())
-        self._column.addWidget(self.footer)
+            self.footer = Footer(self._make_actions())
+            self._column.addWidget(self.footer)
         self._show(view, first=True)
 
     # Building
@@ -91,25 +97,37 @@ class MessageView(QFrame):
         inner = QVBoxLayout(bubble)
         inner.setContentsMargins(14, 10, 14, 10)
         inner.addWidget(self.body)
-        row = QHBoxLayout()
+        self._more = GhostButton("more", strings.MORE, self._on_more)
+        self._edit = GhostButton("edit", strings.EDIT, self.start_edit)
+        self._ghosts = [self._edit, GhostButton("copy", "Copy message", self.copy_text), self._more]
+        self._bubble_row = QWidget()
+        row = QHBoxLayout(self._bubble_row)
         row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2)
         row.addStretch(1)
+        row.addWidget(self._versions)
+        for ghost in self._ghosts:
+            row.addWidget(ghost)
+        row.addSpacing(4)
         row.addWidget(bubble)
-        self._column.addLayout(row)
+        self._column.addWidget(self._bubble_row)
         return bubble
 
     def _make_actions(self) -> list[QWidget]:
-        self._copy = flat_button(strings.COPY, self.copy_text)
-        self._copy.setAccessibleName("Copy message")
-        self._versions = VersionSwitch()
-        self._versions.stepped.connect(lambda s: self._act("later" if s > 0 else "earlier"))
+        copy = flat_button(strings.COPY, self.copy_text)
+        copy.setAccessibleName("Copy message")
         self._more = icon_button("more", strings.MORE, self._on_more, 14)
-        if self._is_user:
-            self._main = flat_button(strings.EDIT, self.start_edit)
-            return [self._main, self._copy, self._more, self._versions]
-        self._main = flat_button(strings.REGENERATE, lambda: self._act("regenerate"))
+        self._again = flat_button(strings.REGENERATE, lambda: self._act("regenerate"))
         self._continue = flat_button(strings.CONTINUE, lambda: self._act("continue"))
-        return [self._continue, self._copy, self._main, self._more, self._versions]
+        return [self._continue, copy, self._again, self._more, self._versions]
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        for ghost in self._ghosts:
+            ghost.set_lit(True)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        for ghost in self._ghosts:
+            ghost.set_lit(False)
 
     # Showing
     def set_view(self, view: TurnView) -> None:
@@ -118,9 +136,11 @@ class MessageView(QFrame):
     def set_busy(self, busy: bool) -> None:
         """While an answer runs, nothing that changes the branch may be asked for."""
         self._busy = busy
-        self._main.setEnabled(not busy)
         self._versions.setEnabled(not busy)
-        if not self._is_user:
+        if self._is_user:
+            self._edit.setEnabled(not busy)
+        else:
+            self._again.setEnabled(not busy)
             self._continue.setEnabled(not busy)
 
     def _show(self, view: TurnView, first: bool) -> None:
@@ -139,12 +159,12 @@ class MessageView(QFrame):
             self._show_extras(view)
         self._show_error(view)
         self._show_waiting(view)
-        self.footer.set_view(view.footer)
         self._versions.set_version(view.version_index, view.version_count)
-        if not self._is_user:
+        if self.footer is not None:
+            self.footer.set_view(view.footer)
+            self.footer.setVisible(not streaming)
             self._continue.setVisible(view.can_continue)
             self.body.set_caret(streaming and bool(view.text or self.body.raw))
-        self.footer.setVisible(not streaming)
         self._name()
 
     def _show_text(self, view: TurnView, first: bool) -> None:
@@ -217,7 +237,7 @@ class MessageView(QFrame):
             return
         if self._error is None:
             self._error = label("", "muted", wrap=True)
-            self._column.insertWidget(self._column.count() - 1, self._error)
+            self._insert_below(self._error)
         bad = view.status == "failed"
         self._error.setProperty("kind", "bad" if bad else "muted")
         self._error.style().unpolish(self._error)
@@ -233,11 +253,15 @@ class MessageView(QFrame):
             if not shown:
                 return
             self._waiting = label("", "muted")
-            self._column.insertWidget(self._column.count() - 1, self._waiting)
+            self._insert_below(self._waiting)
         self._waiting.setText(words)
         self._waiting.setVisible(shown)
         if not self._is_user and view.status == "streaming":
             self.body.setVisible(not shown)
+
+    def _insert_below(self, widget: QWidget) -> None:
+        """Under the text, above the footer of an answer."""
+        self._column.insertWidget(self._column.count() - (self.footer is not None), widget)
 
     def _name(self) -> None:
         who = strings.YOU if self._is_user else strings.ANSWER
@@ -295,7 +319,7 @@ class MessageView(QFrame):
         """Makes the bubble as wide as its text, up to its share of the column."""
         if self._bubble is None or self._editor is not None:
             return
-        room = max(120, int(self.width() * BUBBLE_SHARE)) - 28
+        room = max(120, int(self.width() * BUBBLE_SHARE) - theme().px(20)) - 28
         self.body.setFixedWidth(max(24, min(room, self.body.ideal_width())))
         self._bubble.setVisible(bool(self.view.text))
 
@@ -324,9 +348,8 @@ class MessageView(QFrame):
         box.addLayout(row)
         self._field = field
         self._editor = editor
-        self._bubble.hide()
-        self.footer.hide()
-        self._column.insertWidget(self._column.count() - 1, editor)
+        self._bubble_row.hide()
+        self._insert_below(editor)
         field.setFocus()
         field.moveCursor(field.textCursor().MoveOperation.End)
 
@@ -336,9 +359,8 @@ class MessageView(QFrame):
         self._editor.hide()
         self._editor.deleteLater()
         self._editor = None
-        self._bubble.show()
-        self.footer.show()
-        self._main.setFocus()
+        self._bubble_row.show()
+        self._edit.setFocus()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if self._editor is not None and watched is self._field and isinstance(event, QKeyEvent):
@@ -368,7 +390,7 @@ class MessageView(QFrame):
 
     def show_details(self) -> None:
         footer = self.view.footer
-        if footer is not None and footer.details:
+        if footer is not None and footer.details and self.footer is not None:
             details = RunDetails(self, footer.details)
             details.adjustSize()
             corner = self.footer.mapToGlobal(QPoint(0, 0))

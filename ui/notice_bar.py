@@ -6,7 +6,7 @@ lost: a notice stays until it is dismissed, acted on, withdrawn, or its time is 
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from ui import strings
@@ -47,8 +47,8 @@ class NoticeBar(QFrame):
         row = QHBoxLayout()
         row.setSpacing(14)
         row.addLayout(words, 1)
-        row.addWidget(self._buttons)
-        row.addWidget(self._close)
+        row.addWidget(self._buttons, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignVCenter)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(margin, 9, margin - 6, 9)
         outer.addLayout(row)
@@ -108,7 +108,7 @@ class NoticeBar(QFrame):
         for action in notice.actions:
             out = button(action.label, "primary" if action.primary else "small")
             if action.primary:
-                out.setStyleSheet(f"font-size: {theme().px(13)}px; padding: {theme().px(5)}px;")
+                out.setProperty("small", "true")
             out.clicked.connect(
                 lambda _=False, i=action.id: self.action_triggered.emit(notice.id, i)
             )

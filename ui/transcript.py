@@ -30,6 +30,10 @@ FIRST = 12
 NEAR = 600
 """Pixels from an edge of the window at which more turns are built."""
 END_SLACK = 12
+MARGIN = 16
+SCROLLBAR = 12
+"""Width of the scroll bar in the style sheet; kept free on the left too, so that the column
+stands exactly over the composer."""
 
 
 class Transcript(QScrollArea):
@@ -51,6 +55,7 @@ class Transcript(QScrollArea):
         self.setAccessibleName("Conversation")
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._turns: list[TurnView] = []
         self._index: dict[str, int] = {}
@@ -67,6 +72,7 @@ class Transcript(QScrollArea):
         self._clock.tick.connect(self._on_tick)
         self._build()
         bar = self.verticalScrollBar()
+        bar.setEnabled(False)
         bar.valueChanged.connect(self._on_scrolled)
         bar.rangeChanged.connect(self._on_range_changed)
         theme().changed.connect(self._on_theme_changed)
@@ -85,7 +91,7 @@ class Transcript(QScrollArea):
         self._column.setSpacing(0)
         self._column.addStretch(1)
         row = QHBoxLayout(self._page)
-        row.setContentsMargins(16, 0, 16, 0)
+        row.setContentsMargins(MARGIN + SCROLLBAR, 0, MARGIN, 0)
         row.addStretch(1)
         row.addWidget(self._holder, 1000)
         row.addStretch(1)
@@ -346,7 +352,7 @@ class Transcript(QScrollArea):
                 break
 
     def _fit(self, view: MessageView) -> None:
-        width = min(COLUMN, max(200, self.viewport().width() - 32))
+        width = min(COLUMN, max(200, self.viewport().width() - 2 * MARGIN - SCROLLBAR))
         view.resize(width, view.height())
         view.fit()
 
@@ -394,7 +400,8 @@ class Transcript(QScrollArea):
                 QTimer.singleShot(0, self, self._on_edges)
         self._update_jump()
 
-    def _on_range_changed(self, _low: int, _high: int) -> None:
+    def _on_range_changed(self, low: int, high: int) -> None:
+        self.verticalScrollBar().setEnabled(high > low)
         if self._follow:
             self._stick()
         self._update_jump()

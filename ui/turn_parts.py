@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QImageReader, QPixmap
+from PySide6.QtGui import QImageReader, QPaintEvent, QPixmap
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -186,24 +186,55 @@ class VersionSwitch(QWidget):
         self.setVisible(count > 1)
 
 
+class GhostButton(QToolButton):
+    """An icon that shows while the mouse is over its turn or it has the focus."""
+
+    def __init__(self, icon_name: str, name: str, on_click: Callable[[], None]) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self.setToolTip(name)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.clicked.connect(lambda _=False: on_click())
+        set_icon(self, icon_name, 14)
+        self._lit = False
+
+    def set_lit(self, on: bool) -> None:
+        if on != self._lit:
+            self._lit = on
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._lit or self.hasFocus():
+            super().paintEvent(event)
+
+
 class Footer(QWidget):
     """Numbers of an answer on the left, its actions on the right; both small and muted."""
 
-    def __init__(self) -> None:
+    def __init__(self, actions: list[QWidget]) -> None:
         super().__init__()
-        self._flow = FlowLayout(self, gap=10, line_gap=2)
+        left = QWidget()
+        self._flow = FlowLayout(left, gap=10, line_gap=1)
+        right = QHBoxLayout()
+        right.setSpacing(2)
+        for widget in actions:
+            right.addWidget(widget)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(10)
+        row.addWidget(left, 1, Qt.AlignmentFlag.AlignVCenter)
+        row.addLayout(right)
+        row.setAlignment(right, Qt.AlignmentFlag.AlignTop)
         self._parts: list[QLabel] = []
-        self._actions: list[QWidget] = []
-
-    def set_actions(self, widgets: list[QWidget]) -> None:
-        self._actions = widgets
-        for widget in widgets:
-            self._flow.addWidget(widget)
-        self._flow.push_from = 0
+        self._view: FooterView | None = None
 
     def set_view(self, view: FooterView | None) -> None:
+        if view == self._view:
+            return
+        self._view = view
         for old in self._parts:
             self._flow.removeWidget(old)
+            old.hide()
             old.deleteLater()
         self._parts = []
         if view is not None:
@@ -211,10 +242,7 @@ class Footer(QWidget):
             if view.speculative is not None:
                 self._parts.append(pill(strings.spec_words(view.speculative), on=view.speculative))
             self._parts += [label(t, "small") for t in (view.backend, view.stop_reason) if t]
-        for widget in self._actions:
-            self._flow.removeWidget(widget)
-        for part in (*self._parts, *self._actions):
+        for part in self._parts:
             self._flow.addWidget(part)
-        self._flow.push_from = len(self._parts)
         self.setAccessibleName(view.text() if view is not None else "")
         self.updateGeometry()
