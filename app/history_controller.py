@@ -17,15 +17,15 @@ from PySide6.QtCore import QObject, QTimer
 from app.attachments_controller import AttachmentsController
 from app.chat import Chat
 from app.conversation import Conversation
+from app.conversation_actions import ConversationActions
 from app.find_controller import FindController
 from app.history import OpenTabs
 from app.inspector_controller import InspectorController
-from app.notices import Action, Level, Notice
+from app.notices import Level, Notice
 from app.settings_controller import SettingsController
 from app.transfer_controller import TransferController
-from ui import strings, strings_history
+from ui import strings_history
 from ui import strings_history as words
-from ui.dialogs import ask_text
 from ui.main_window import MainWindow
 from ui.sidebar import Sidebar
 from ui.sidebar_model import ChatItem, HitItem
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-UNDO_S = 15.0
 MINUTE_MS = 60_000
 MAX_CLOSED = 20
 
@@ -65,6 +64,7 @@ class HistoryController(QObject):
         self.inspector = InspectorController(window, services, self.run)
         self.attachments = AttachmentsController(window, services, self.run)
         self.transfer = TransferController(window, services, self)
+        self.actions = ConversationActions(window, services, self)
         self.settings = SettingsController(window, services, self)
         self._connect()
 
@@ -80,9 +80,6 @@ class HistoryController(QObject):
         side.chat_opened.connect(lambda key: self.run(self.open(key)))
         side.hit_opened.connect(lambda key, node, text: self.run(self._open_hit(key, node, text)))
         side.search_changed.connect(lambda text: self.run(self._search(text)))
-        side.rename_requested.connect(lambda key, title: self.run(self.rename(key, title)))
-        side.pin_requested.connect(lambda key, on: self.run(self._pin(key, on)))
-        side.delete_requested.connect(lambda key: self.run(self.delete(key)))
         side.export_requested.connect(
             lambda key, form: self.run(self.transfer.export_one(key, form))
         )
@@ -94,8 +91,6 @@ class HistoryController(QObject):
         on = self._window.on_action
         on("find_everywhere", self._find_everywhere)
         on("reopen_tab", lambda: self.run(self._reopen()))
-        on("rename_chat", lambda: self.run(self._rename_current()))
-        on("delete_chat", self._delete_current)
         self._days.setInterval(MINUTE_MS)
         self._days.timeout.connect(self._on_minute)
         self._days.start()
@@ -138,7 +133,7 @@ class HistoryController(QObject):
         typed = page is not None and page.draft()
         if not blank.conversation.nodes and not typed:
             self._chats.close(blank.key)
-            self._closed.remove(blank.key)
+            self.forget_closed(blank.key)
 
     async def stop(self) -> bool:
         """Writes everything and ends the history thread; False when something was lost."""
@@ -196,91 +191,29 @@ class HistoryController(QObject):
             ],
         )
 
+    def forget_closed(self, key: str) -> None:
+        """A closed tab that cannot be reopened any more."""
+        self._closed = [k for k in self._closed if k != key]
+
     async def _reopen(self) -> None:
         while self._closed:
             if await self.open(self._closed.pop()) is not None:
                 return
 
-    # -- changing --------------------------------------------------------------------
-
-    async def rename(self, key: str, title: str) -> None:
-        chat = self._chats.chat(key)
-        if chat is not None:
-            chat.rename(title)
-            return
-        conversation = await self._history.load(key)
-        if conversation is not None:
-            conversation.title, conversation.custom_title = title, True
-            self._history.save_soon(conversation)
-            self._show(conversation)
-
-    async def _pin(self, key: str, on: bool) -> None:
-        conversation = await self.get(key)
-        if conversation is not None:
-            conversation.pinned = on
-            self._history.save_soon(conversation)
-            self._show(conversation)
-
-    async def delete(self, key: str) -> None:
-        """Hides a conversation and offers Undo; it is purged when the program ends."""
-        conversation = await self.get(key)
-        if conversation is None:
-            return
-        was_open = self._chats.chat(key) is not None
-        self._history.save_soon(conversation)
-        self._history.delete(key)
-        if was_open:
-            self._chats.close(key)
-        self._closed = [k for k in self._closed if k != key]
-        self.sidebar.remove(key)
-        title = conversation.title or words.UNTITLED
-        undo = Action(
-            strings.UNDO, lambda: self.run(self._undelete(conversation, was_open)), primary=True
-        )
-        self._services.notices.post(
-            Notice(
-                f"deleted_{key}",
-                words.DELETED.format(title=title),
-                actions=(undo,),
-                seconds=UNDO_S,
-            )
-        )
-
-    async def _undelete(self, conversation: Conversation, was_open: bool) -> None:
-        self._history.restore(conversation.id)
-        self._show(conversation)
-        if was_open:
-            await self.open(conversation.id)
-
-    def _delete_current(self) -> None:
-        chat = self._chats.current()
-        if chat is not None and chat.conversation.nodes:
-            self.run(self.delete(chat.key))
-
-    async def _rename_current(self) -> None:
-        chat = self._chats.current()
-        if chat is None:
-            return
-        title = await ask_text(
-            self._window, words.RENAME, "", chat.conversation.title or words.UNTITLED
-        )
-        if title and title.strip():
-            await self.rename(chat.key, " ".join(title.split())[:200])
+    # -- following the chats ---------------------------------------------------------
 
     def imported(self, conversations: list[Conversation]) -> None:
         for conversation in conversations:
-            self._show(conversation)
+            self.show(conversation)
 
-    # -- following the chats ---------------------------------------------------------
-
-    def _show(self, conversation: Conversation, busy: bool = False) -> None:
+    def show(self, conversation: Conversation, busy: bool = False) -> None:
         self.sidebar.put(item_of(conversation, busy))
 
     def _on_changed(self, key: str) -> None:
         chat = self._chats.chat(key)
         if chat is not None and chat.conversation.nodes:
             new = key not in self.sidebar.model.items()
-            self._show(chat.conversation, chat.busy)
+            self.show(chat.conversation, chat.busy)
             if new:
                 self._keep_tabs()
                 self.sidebar.set_current(self._window.chat.current_key())
