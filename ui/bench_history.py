@@ -107,7 +107,7 @@ class BenchHistory(QWidget):
             box.setSizeAdjustPolicy(
                 QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
             )
-            box.setMinimumContentsLength(6)
+            box.setMinimumContentsLength(9 if box is self._model else 4)
         row = QHBoxLayout()
         row.setSpacing(6)
         row.addWidget(self._model, 2)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QImage, QPainter, QPen
+from PySide6.QtGui import QFontMetricsF, QImage, QPainter, QPen
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from ui import bench_strings as words
 from ui.bench_views import BarRow, Picture
@@ -20,6 +21,8 @@ from ui.theme import theme
 
 ROW_HEIGHT = 30
 EXPORT_SCALE = 2
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+TextSpec = tuple[QRectF, int, str]
 
 
 class RoundBars(pg.GraphicsObject):  # type: ignore[misc]
@@ -53,6 +56,31 @@ class RoundBars(pg.GraphicsObject):  # type: ignore[misc]
         self.update()
 
 
+class WordAxis(pg.AxisItem):  # type: ignore[misc]
+    """An axis without a line: names at its left edge, or values at its right edge with the
+    part after the arrow in bold."""
+
+    def drawPicture(
+        self, painter: QPainter, _axis: object, _ticks: object, texts: Sequence[TextSpec]
+    ) -> None:
+        area = self.boundingRect()
+        plain, bold = theme().font(13), theme().font(13, 600)
+        painter.setPen(theme().color("text"))
+        for rect, _flags, text in texts:
+            row = QRectF(area.left(), rect.center().y() - 12, area.width(), 24)
+            if self.orientation == "left":
+                painter.setFont(plain)
+                painter.drawText(row, LEFT, text)
+                continue
+            before, arrow, after = text.partition("→ ")
+            value, _, unit = after.partition(" ")
+            right = row.right() - 2
+            for part, font in ((f" {unit}", plain), (value, bold), (before + arrow, plain)):
+                painter.setFont(font)
+                right -= painter.fontMetrics().horizontalAdvance(part)
+                painter.drawText(QRectF(right, row.top(), 400, row.height()), LEFT, part)
+
+
 class Plot(QWidget):
     """One picture at a time: bars per class or lines. `save` writes PNG or SVG."""
 
@@ -60,17 +88,16 @@ class Plot(QWidget):
         super().__init__()
         self._bars: tuple[BarRow, ...] = ()
         self._picture: Picture | None = None
-        self._view = pg.PlotWidget()
-        self._view.setMenuEnabled(False)
-        self._view.setMouseEnabled(x=False, y=False)
-        self._view.hideButtons()
-        self._view.setFrameStyle(0)
-        self._view.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, True)
-        self._view.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, True)
-        self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        axes = {name: WordAxis(name) for name in ("left", "right")}
+        self._bar_view = _still(pg.PlotWidget(axisItems=axes))
+        self._line_view = _still(pg.PlotWidget())
+        self._view = self._bar_view
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self._bar_view)
+        self._pages.addWidget(self._line_view)
         body = QVBoxLayout(self)
         body.setContentsMargins(0, 0, 0, 0)
-        body.addWidget(self._view)
+        body.addWidget(self._pages)
         theme().changed.connect(self._draw)
 
     def show_bars(self, rows: Sequence[BarRow]) -> None:
@@ -98,8 +125,9 @@ class Plot(QWidget):
             self._view.render(painter)
             painter.end()
             return
-        image = self.image()
-        if not image.save(path, b"PNG"):
+        # The format comes from the suffix: stub and binding disagree on the format's type.
+        path = path if path.lower().endswith(".png") else f"{path}.png"
+        if not self.image().save(path):
             raise OSError(f"cannot write {path}")
 
     def image(self) -> QImage:
@@ -116,21 +144,11 @@ class Plot(QWidget):
     # Drawing
 
     def _draw(self) -> None:
-        view, item = self._view, self._view.getPlotItem()
-        view.setBackground(theme().color("panel"))
+        self._view = self._bar_view if self._picture is None else self._line_view
+        self._pages.setCurrentWidget(self._view)
+        item = self._view.getPlotItem()
+        self._view.setBackground(theme().color("panel"))
         item.clear()
-        if item.legend is not None:
-            item.legend.scene().removeItem(item.legend)
-            item.legend = None
-        for name in ("left", "bottom", "right"):
-            axis = item.getAxis(name)
-            axis.setTicks(None)
-            axis.setLabel("")
-            axis.setStyle(tickLength=-4, tickFont=theme().font(12))
-            axis.setPen(QPen(theme().color("line"), 1))
-            axis.setTextPen(theme().color("muted"))
-        item.showAxis("right", False)
-        item.showGrid(x=False, y=False)
         if self._picture is not None:
             self._draw_lines(self._picture)
         elif self._bars:
@@ -155,10 +173,10 @@ class Plot(QWidget):
         if whiskers:
             item.addItem(
                 pg.ErrorBarItem(
-                    x=[w[1] for w in whiskers],
-                    y=[w[0] for w in whiskers],
-                    left=[w[2] for w in whiskers],
-                    right=[w[2] for w in whiskers],
+                    x=np.array([w[1] for w in whiskers]),
+                    y=np.array([w[0] for w in whiskers]),
+                    left=np.array([w[2] for w in whiskers]),
+                    right=np.array([w[2] for w in whiskers]),
                     beam=0.14,
                     pen=QPen(theme().color("text"), 0),
                 )
@@ -166,10 +184,9 @@ class Plot(QWidget):
         names, values = item.getAxis("left"), item.getAxis("right")
         names.setTicks([[(i, r.label) for i, r in enumerate(rows)]])
         values.setTicks([[(i, r.text) for i, r in enumerate(rows)]])
-        for axis in (names, values):
-            axis.setPen(QPen(Qt.PenStyle.NoPen))
-            axis.setStyle(tickLength=0, tickFont=theme().font(13))
-            axis.setTextPen(theme().color("text"))
+        metrics = QFontMetricsF(theme().font(13, 600))
+        names.setWidth(max(metrics.horizontalAdvance(r.label) for r in rows) + 16)
+        values.setWidth(max(metrics.horizontalAdvance(r.text) for r in rows) + 16)
         item.showAxis("right", True)
         item.showAxis("bottom", False)
         item.getViewBox().invertY(True)
@@ -180,8 +197,15 @@ class Plot(QWidget):
 
     def _draw_lines(self, picture: Picture) -> None:
         item = self._view.getPlotItem()
-        item.showAxis("bottom", True)
-        item.getViewBox().invertY(False)
+        if item.legend is not None:
+            item.legend.scene().removeItem(item.legend)
+            item.legend = None
+        for name in ("left", "bottom"):
+            axis = item.getAxis(name)
+            axis.setTicks(None)
+            axis.setStyle(tickLength=-4, tickFont=theme().font(12))
+            axis.setPen(QPen(theme().color("line"), 1))
+            axis.setTextPen(theme().color("muted"))
         self.setFixedHeight(theme().px(240))
         item.getAxis("bottom").setLabel(picture.x_label, color=theme().tokens.muted)
         item.getAxis("left").setLabel(picture.y_label, color=theme().tokens.muted)
@@ -201,10 +225,10 @@ class Plot(QWidget):
                 pen = QPen(color, 0)
                 item.addItem(
                     pg.ErrorBarItem(
-                        x=list(line.x),
-                        y=list(line.y),
-                        top=[h - y for h, y in zip(line.high, line.y, strict=True)],
-                        bottom=[y - v for v, y in zip(line.low, line.y, strict=True)],
+                        x=np.array(line.x),
+                        y=np.array(line.y),
+                        top=np.subtract(line.high, line.y),
+                        bottom=np.subtract(line.y, line.low),
                         beam=0.0,
                         pen=pen,
                     )
@@ -217,12 +241,15 @@ class Plot(QWidget):
                 list(line.y),
                 pen=pen,
                 name=line.label,
+                antialias=True,
                 symbol="o" if few else None,
                 symbolSize=6,
                 symbolBrush=color,
                 symbolPen=QPen(Qt.PenStyle.NoPen),
             )
         item.enableAutoRange()
+        if picture.level is None:
+            item.setYRange(0, 1.05 * max((max(line.y) for line in picture.lines), default=1.0))
 
     def _describe(self) -> None:
         if self._picture is not None:
@@ -233,3 +260,15 @@ class Plot(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(640, theme().px(ROW_HEIGHT) * max(1, len(self._bars)) + 10)
+
+
+def _still(view: pg.PlotWidget) -> pg.PlotWidget:
+    """A plot without mouse, menu, buttons, frame or focus."""
+    view.setMenuEnabled(False)
+    view.setMouseEnabled(x=False, y=False)
+    view.hideButtons()
+    view.setFrameStyle(0)
+    view.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, True)
+    view.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, True)
+    view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return view

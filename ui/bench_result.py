@@ -64,11 +64,14 @@ class ResultTable(QTableWidget):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.verticalHeader().hide()
         self.setAccessibleName(words.TABLE_NAME)
+        self.setStyleSheet("QTableWidget::item { padding: 0 8px; }")
 
-    def show_result(self, view: ResultView) -> None:
+    def show_result(self, view: ResultView, *, every: bool) -> None:
+        """Fills the table: only the brief rows, or `every` one."""
+        rows = view.rows if every else view.rows[: view.brief]
         self.clear()
         self.setColumnCount(len(view.head))
-        self.setRowCount(len(view.rows))
+        self.setRowCount(len(rows))
         self.setHorizontalHeaderLabels(list(view.head))
         left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -78,14 +81,14 @@ class ResultTable(QTableWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         for column in range(len(view.head)):
             self.horizontalHeaderItem(column).setTextAlignment(right if column else left)
-        for r, cells in enumerate(view.rows):
+        for r, cells in enumerate(rows):
             for c, text in enumerate(cells):
                 item = QTableWidgetItem(text)
                 item.setTextAlignment(right if c else left)
                 if r < len(view.tips) and c < len(view.tips[r]):
                     item.setToolTip(view.tips[r][c])
-                if r == 0 and view.head[c] == words.SPEEDUP:
-                    item.setFont(theme().font(13, 600))
+                bold = r == 0 and view.head[c] == words.SPEEDUP
+                item.setFont(theme().font(13, 600 if bold else 400))
                 self.setItem(r, c, item)
         self.fit()
 
@@ -195,7 +198,7 @@ class ResultPane(QWidget):
         lines = [t for t in (view.partial, view.warning) if t]
         self.partial.setText("\n".join(lines))
         self.partial.setVisible(bool(lines))
-        self.table.show_result(view)
+        self.table.show_result(view, every=self.details.isChecked())
         self.foot.setText(view.foot)
         self.baseline.setText(words.REMOVE_BASELINE if view.baseline else words.SET_BASELINE)
         if other or not self.notes.hasFocus():
@@ -216,9 +219,6 @@ class ResultPane(QWidget):
         self._key = key
         for name, tab in self._tabs.items():
             tab.setChecked(name == key)
-            restyle(tab, current=name == key)
-            font = theme().font(13, 600 if name == key else 400)
-            tab.setFont(font)
         if view is None:
             return
         empty = ""
@@ -241,6 +241,8 @@ class ResultPane(QWidget):
 
     def _on_details(self) -> None:
         self.report.setVisible(self.details.isChecked())
+        if self._view is not None:
+            self.table.show_result(self._view, every=self.details.isChecked())
 
     def _on_notes(self) -> None:
         if self._view is not None and self.notes.text() != self._view.notes:

@@ -50,7 +50,8 @@ class Picture:
 class ResultView:
     """One comparison. `tone`: "accent" faster, "bad" slower, "" no clear difference.
 
-    `head` and `rows` are the table; `tips` gives a tooltip per cell of `rows`."""
+    `head` and `rows` are the table; `tips` gives a tooltip per cell of `rows`. The first
+    `brief` rows are always shown, the others with the details."""
 
     id: str
     value: str
@@ -64,6 +65,7 @@ class ResultView:
     head: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     tips: tuple[tuple[str, ...], ...] = ()
+    brief: int = 1
     foot: str = ""
     report: str = ""
     command: str = ""

@@ -47,6 +47,7 @@ def result_view(
         head=words.TABLE_HEAD,
         rows=rows,
         tips=tips,
+        brief=2 if len(rows) > 1 and rows[1][0] == words.AGAINST_BASELINE else 1,
         foot=foot(record),
         report=report.text(record),
         command=export.reproduce(record.plan),
@@ -199,12 +200,10 @@ def foot(record: Record) -> str:
     parts = [f"engine {record.environment.engine}"]
     cache = record.environment.cache
     if cache.startswith("disk"):
-        measured = record.load_first_s is not None
-        parts.append("disk cache cold, then warm" if measured else "disk cache warm")
+        # A cold cache is filled by the first load; every timed leg then found it warm.
+        parts.append("disk cache warm")
     elif cache:
         parts.append(f"cache {cache}")
-    if record.load_first_s is not None:
-        parts.append(f"first load {record.load_first_s:.1f} s")
     if record.load_warm_s is not None:
         parts.append(f"load {record.load_warm_s:.1f} s")
     return fmt.DOT.join(parts)

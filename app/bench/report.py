@@ -41,10 +41,9 @@ def detail(record: Record) -> str:
     parts = []
     if ratio is not None and ratio.low is not None and ratio.high is not None:
         parts.append(f"95 % interval {ratio.low:.2f} – {ratio.high:.2f}")
-    count = len(record.groups)
-    parts.append(f"{count} workload{'' if count == 1 else 's'}")
-    runs = record.plan.runs
-    parts.append(f"{runs} run{'' if runs == 1 else 's'} each, order alternated")
+    count, runs = len(record.groups), record.plan.runs
+    works = f"{count} workload{'' if count == 1 else 's'}"
+    parts.append(f"{works}, {runs} run{'' if runs == 1 else 's'} each, order alternated")
     if whole.acceptance is not None:
         source = whole.acceptance_source.partition(" at ")[0]
         parts.append(f"{words.percent(whole.acceptance)} of drafts accepted ({source})")
