@@ -66,7 +66,7 @@ _DROPPED_NAMES = (
     # Platforms without a desktop, and input methods and formats that drag in QML or PDF.
     "libqeglfs", "libqlinuxfb", "libqminimalegl", "libqvkkhrdisplay", "libqvnc", "qdirect2d",
     "libqgtk3", "libqtvirtualkeyboardplugin", "qtvirtualkeyboardplugin", "libqpdf", "qpdf",
-    "libQt6Qml", "libQt6Quick", "libQt6Pdf", "libQt6VirtualKeyboard", "libQt6EglFS",
+    "libQt6Qml", "libQt6Quick", "libQt6Pdf", "libQt6VirtualKeyboard", "libQt6EglF",
     "Qt6Qml", "Qt6Quick", "Qt6Pdf", "Qt6VirtualKeyboard",
     "QtQml", "QtQuick", "QtPdf", "QtVirtualKeyboard",
     # Mesa's software OpenGL, 20 MB on Windows: nothing here draws with OpenGL.
