@@ -67,7 +67,8 @@ class WordAxis(pg.AxisItem):  # type: ignore[misc]
         plain, bold = theme().font(13), theme().font(13, 600)
         painter.setPen(theme().color("text"))
         for rect, _flags, text in texts:
-            row = QRectF(area.left(), rect.center().y() - 12, area.width(), 24)
+            high = theme().px(24)
+            row = QRectF(area.left(), rect.center().y() - high / 2, area.width(), high)
             if self.orientation == "left":
                 painter.setFont(plain)
                 painter.drawText(row, LEFT, text)
@@ -78,7 +79,7 @@ class WordAxis(pg.AxisItem):  # type: ignore[misc]
             for part, font in ((f" {unit}", plain), (value, bold), (before + arrow, plain)):
                 painter.setFont(font)
                 right -= painter.fontMetrics().horizontalAdvance(part)
-                painter.drawText(QRectF(right, row.top(), 400, row.height()), LEFT, part)
+                painter.drawText(QRectF(right, row.top(), area.width(), row.height()), LEFT, part)
 
 
 class Plot(QWidget):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
@@ -23,6 +24,8 @@ from ui.bench_views import ResultView
 from ui.controls import Card, button, label, menu_button, restyle
 from ui.layouts import FlowLayout
 from ui.theme import theme
+
+COLUMN_WIDTH = 84
 
 
 class VerdictCard(Card):
@@ -77,6 +80,7 @@ class ResultTable(QTableWidget):
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         header = self.horizontalHeader()
         header.setHighlightSections(False)
+        header.setMinimumSectionSize(theme().px(COLUMN_WIDTH))
         header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         for column in range(len(view.head)):
@@ -90,6 +94,10 @@ class ResultTable(QTableWidget):
                 bold = r == 0 and view.head[c] == words.SPEEDUP
                 item.setFont(theme().font(13, 600 if bold else 400))
                 self.setItem(r, c, item)
+        self.fit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
         self.fit()
 
     def changeEvent(self, event: QEvent) -> None:

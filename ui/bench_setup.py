@@ -103,8 +103,8 @@ class BenchSetup(QWidget):
         self.runs_button = menu_button("", self.runs_menu)
         self.compare_button = primary_button(words.COMPARE, self.compare)
         self.compare_button.setAccessibleName(words.COMPARE_LONG)
-        buttons = QWidget()
-        flow = FlowLayout(buttons, gap=8, line_gap=8)
+        flow = FlowLayout(self, gap=8, line_gap=8)
+        flow.addWidget(label(words.TITLE, "title"))
         for widget in (
             self.target_button,
             self.workloads_button,
@@ -112,12 +112,7 @@ class BenchSetup(QWidget):
             self.compare_button,
         ):
             flow.addWidget(widget)
-        flow.push_from = 0
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(12)
-        row.addWidget(label(words.TITLE, "title"), 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(buttons, 1)
+        flow.push_from = 1
         self._refresh()
 
     def _make_workloads(self) -> QMenu:

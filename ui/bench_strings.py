@@ -107,12 +107,12 @@ def same_text(same: int | None, compared: int | None) -> str:
 
 
 def change(share: float | None) -> str:
-    """Against the baseline: `12 % better`, `3 % worse`, `as baseline`."""
+    """Against the baseline: `12 % better`, `3 % worse`, `same`."""
     if share is None:
         return ""
     points = round(abs(share) * 100)
     if points == 0:
-        return "as the baseline"
+        return "same"
     return f"{points} % {'better' if share > 0 else 'worse'}"
 
 

@@ -7,6 +7,7 @@ pyqtgraph, so it happens when the tab is first opened. Main thread only.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -25,6 +26,9 @@ from ui.bench_setup import BenchSetup
 from ui.bench_views import HistoryView, ProgressView, ResultView, TargetView
 from ui.controls import Card, announce, button, label, primary_button
 from ui.theme import theme
+
+NARROW = 860
+"""Below this width (at text size 1) result and history do not fit side by side."""
 
 
 class ProgressCard(Card):
@@ -137,6 +141,7 @@ class BenchmarkTab(QWidget):
         column.setContentsMargins(12, 26, 28, 20)
         column.addWidget(self.history)
         side.setMinimumWidth(200)
+        self._side = column
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.addWidget(scroll)
         self.splitter.addWidget(side)
@@ -165,6 +170,18 @@ class BenchmarkTab(QWidget):
         self.result.notes_changed.connect(
             lambda text: self.notes_changed.emit(self._result.id if self._result else "", text)
         )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window (or with large text) the history goes below the result."""
+        super().resizeEvent(event)
+        narrow = self.width() < theme().px(NARROW)
+        wanted = Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal
+        if self.splitter.orientation() is not wanted:
+            self.splitter.setOrientation(wanted)
+            high = self.height()
+            self.splitter.setSizes([high * 2 // 3, high // 3] if narrow else [970, 310])
+            left, top, right, bottom = (28, 10, 28, 10) if narrow else (12, 26, 28, 20)
+            self._side.setContentsMargins(left, top, right, bottom)
 
     # What the controller shows
 
