@@ -80,8 +80,14 @@ class EngineCache:
         """Removes all caches of a model; returns the bytes freed."""
         return self.clear_keys({model_key(model_path)})
 
-    def clear_keys(self, keys: Collection[str]) -> int:
-        return sum(self._remove(f) for _, f in self._folders() if f.name in keys)
+    def clear_keys(self, keys: Collection[str], keep: Collection[str] = ()) -> int:
+        """Removes caches named by model key, or exactly by `version/key`."""
+        return sum(
+            self._remove(folder)
+            for version, folder in self._folders()
+            if (folder.name in keys or f"{version}/{folder.name}" in keys)
+            and not (version == LIBRARY_VERSION and folder.name in keep)
+        )
 
     def clear_all(self, keep: Collection[str] = ()) -> int:
         """Removes everything except the current version's caches of the keys in `keep`."""
@@ -138,6 +144,19 @@ def folder_usage(mode: str) -> int:
     if not os.path.isabs(mode):
         return 0
     return sum(p.lstat().st_size for p in folder_files(Path(mode)))
+
+
+def clear_folder(mode: str) -> int:
+    """Removes the cache files in that folder; returns the bytes freed."""
+    freed = 0
+    for path in folder_files(Path(mode)) if os.path.isabs(mode) else ():
+        try:
+            size = path.lstat().st_size
+            path.unlink()
+        except OSError:
+            continue
+        freed += size
+    return freed
 
 
 def folder_files(folder: Path) -> tuple[Path, ...]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from app.library import delete, local, records
-from app.library.cache import EngineCache
+from app.library.cache import EngineCache, clear_folder
 from app.library.catalogue import CatalogueEntry, load_catalogue
 from app.library.download_types import DownloadPolicy, DownloadState, DownloadStatus
 from app.library.fetching import Fetching
@@ -213,6 +213,11 @@ class Library:
                 return entry
         return None
 
+    def can_download_again(self, model: LocalModel) -> bool:
+        """Whether we know where a damaged file in our own folder came from."""
+        known = model.path in self.records.origins or self.entry_for(model) is not None
+        return known and Path(model.path).parent == self.own_folder
+
     def download_again(self, model: LocalModel) -> bool:
         """False if nobody knows where the file came from."""
         origin = self.records.origins.get(model.path)
@@ -260,12 +265,19 @@ class Library:
         await self.rescan()
 
     async def clear_cache(self, key: str, in_use: str) -> int:
-        """Clears one model key, or all but the one in use for "". Bytes freed."""
+        """Clears one model key (or `version/key`), or everything for "", but never the cache
+        in use. Bytes freed."""
         keep = {model_key(in_use)} if in_use else set()
         if key:
-            freed = await self.on_disk(self.cache.clear_keys, {key} - keep)
+            freed = await self.on_disk(self.cache.clear_keys, {key}, keep)
         else:
             freed = await self.on_disk(self.cache.clear_all, keep)
+        await self.rescan()
+        return freed
+
+    async def clear_folder_cache(self) -> int:
+        """Removes the engine's files from the folder a person chose, and nothing else."""
+        freed = await self.on_disk(clear_folder, self._settings.value.cache)
         await self.rescan()
         return freed
 

@@ -1,0 +1,274 @@
+"""Joins the model library, the Models tab and the engine.
+
+Main thread. Files are checked by their header before any load; loading itself is the engine
+controller's. The tab is made when it is first opened; the library starts with the program,
+so that downloads an earlier run left unfinished are known at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from app.desktop import open_folder, open_page
+from app.engine_state import EngineState, Phase
+from app.library import presenter
+from app.library.download_cards import sentence
+from app.library.download_types import DownloadStatus
+from app.library.knowledge import Engine, Knowledge
+from app.library.service import Library
+from app.model_dialogs import ModelDialogs
+from app.model_opening import ModelOpening
+from app.model_removal import ModelRemoval
+from app.model_storage import ModelStorage
+from app.notices import Action, Level, Notice
+from app.services import Services
+from app.wording import explain
+from engine.types import Backend, ErrorInfo, LoadOptions, ModelInfo
+from ui import model_strings as words
+from ui import strings
+from ui.controls import announce
+from ui.main_window import MainWindow
+from ui.model_views import ModelsView
+from ui.models_tab import ModelsTab
+
+KEY = "models"
+
+_log = logging.getLogger(__name__)
+
+
+def attach(
+    window: MainWindow, services: Services, library: Library | None = None
+) -> ModelsController:
+    """Adds the tab and starts the library. Tests bring a library of their own."""
+    return ModelsController(window, services, library)
+
+
+class ModelsController(QObject):
+    """`changed` after every difference in what is known of models."""
+
+    changed = Signal()
+
+    def __init__(self, window: MainWindow, services: Services, library: Library | None) -> None:
+        super().__init__(window)
+        self.window = window
+        self.services = services
+        self.library = library or Library(services.paths, services.settings, services.loop)
+        self.tab: ModelsTab | None = None
+        self._failed: dict[str, str] = {}
+        self._last: EngineState = services.state.engine
+        self._speedups: dict[str, float] = {}
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.dialogs = ModelDialogs(self)
+        self.opening = ModelOpening(self)
+        self.removal = ModelRemoval(self)
+        self.storage = ModelStorage(self)
+        services.library = self
+        self.library.subscribe(self._on_library)
+        self.library.on_downloaded = self._on_downloaded
+        self.library.fetch.failed = self._on_download_failed
+        services.state.changed.connect(self._on_engine)
+        services.models.loaded.connect(self._on_loaded)
+        services.lifecycle.at_quit("library", self.close, seconds=2.5, order=30)
+        auto_changed = getattr(services.auto, "changed", None)
+        if auto_changed is not None:
+            auto_changed.connect(self._on_measured)
+        window.add_tab(KEY, words.TITLE, self._make_tab)
+        self.keep(self.library.start())
+
+    # ---- what others use ----
+
+    async def open_file(self, path: str) -> bool:
+        """Checks a file and hands it to the engine's load path; False if it was refused."""
+        return await self.opening.open(path)
+
+    async def check(self, path: str) -> ModelInfo | None:
+        """The facts of a file worth loading; otherwise None, and the person knows why."""
+        return await self.opening.check(path)
+
+    def show(self, key: str = "") -> None:
+        """Brings the tab to the front, with one card in focus."""
+        self.window.select_tab(KEY)
+        if self.tab is not None and key:
+            self.tab.reveal(key)
+
+    def keep(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Runs a coroutine that nobody waits for; its failure is logged."""
+        task = self.services.loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_kept)
+
+    async def close(self) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await self.library.close()
+
+    # ---- the tab ----
+
+    def _make_tab(self) -> QWidget:
+        self.tab = tab = ModelsTab()
+        tab.triggered.connect(self._on_triggered)
+        tab.open_file_requested.connect(lambda: self.keep(self.opening.ask()))
+        tab.add_requested.connect(self.dialogs.add_model)
+        tab.storage_requested.connect(self.storage.open)
+        tab.files_dropped.connect(lambda paths: self.keep(self.opening.add(paths)))
+        self._refresh()
+        self.keep(self.library.rescan())
+        return tab
+
+    def _refresh(self) -> None:
+        if self.tab is not None:
+            rows = presenter.rows(self.knowledge())
+            self.tab.set_view(ModelsView(rows=rows, scanning=self.library.found is None))
+
+    def knowledge(self) -> Knowledge:
+        """Everything known of models now, as the cards need it."""
+        lib, found = self.library, self.library.found
+        return Knowledge(
+            models=found.models if found else (),
+            catalogue=lib.catalogue,
+            downloads=dict(lib.fetch.status),
+            engine=self._engine(),
+            machine=found.machine if found else None,
+            cache_bytes=lib.cache_bytes(),
+            speedups=self._speedups,
+            used=lib.records.used,
+            origins={path: origin.key for path, origin in lib.records.origins.items()},
+            orphans=found.orphans if found else (),
+        )
+
+    def _engine(self) -> Engine:
+        state = self.services.state.engine
+        loaded = state.loaded.options if state.loaded is not None else None
+        loading = state.wanted if state.phase is Phase.LOADING else None
+        return Engine(
+            loaded=loaded.model_path if loaded is not None else "",
+            backend=loaded.backend if loaded is not None else None,
+            loading=loading.model_path if loading is not None else "",
+            failed=dict(self._failed),
+        )
+
+    # ---- what changes ----
+
+    def _on_library(self) -> None:
+        self._measure_again()
+        self._refresh()
+        self.changed.emit()
+
+    def _on_measured(self) -> None:
+        self._measure_again()
+        self._refresh()
+
+    def _measure_again(self) -> None:
+        choice = getattr(self.services.auto, "choice", None)
+        found = self.library.found
+        if choice is None or found is None:
+            return
+        backend = self.services.settings.value.backend
+        speedups: dict[str, float] = {}
+        for model in found.models:
+            if model.info is not None and model.info.supports_mtp:
+                for tried in (backend, Backend.CPU, Backend.GPU):
+                    measured = choice(model.path, tried)
+                    if measured.measured and measured.speedup is not None:
+                        speedups[model.path] = measured.speedup
+                        break
+        self._speedups = speedups
+
+    def _on_engine(self) -> None:
+        before, now = self._last, self.services.state.engine
+        self._last = now
+        if before.phase is Phase.LOADING and before.wanted is not None:
+            path = before.wanted.model_path
+            if now.phase is Phase.READY:
+                self._failed.pop(path, None)
+            elif now.phase is not Phase.LOADING and now.error is not None:
+                self._note_failure(path, now.error, before.wanted)
+        if (before.phase, before.loaded) != (now.phase, now.loaded):
+            self._refresh()
+
+    def _note_failure(self, path: str, error: ErrorInfo, options: LoadOptions) -> None:
+        if error.code != "load_cancelled":
+            self._failed[path] = explain(error, options).headline.lower()
+
+    def _on_loaded(self, path: str) -> None:
+        self.keep(self.library.used(path))
+
+    def _on_downloaded(self, status: DownloadStatus) -> None:
+        text = words.DOWNLOADED.format(name=status.name)
+        load = Action(words.LOAD, lambda: self.keep(self.open_file(status.target)), primary=True)
+        self.services.notices.post(Notice(f"download:{status.key}", text, actions=(load,)))
+
+    def _on_download_failed(self, status: DownloadStatus) -> None:
+        self.keep(self.dialogs.help_download(status))
+        if self.window.current_tab() == KEY:
+            announce(self.window, sentence(status.failure), assertive=True)
+            return
+        title = words.DOWNLOAD_FAILED_TITLE.format(name=status.name)
+        show = Action(strings.DETAILS, lambda: self.show(status.key), primary=True)
+        text = sentence(status.failure)
+        key = f"download:{status.key}"
+        self.services.notices.post(Notice(key, text, title, Level.WARNING, actions=(show,)))
+
+    def _on_kept(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("a task of the model library failed", exc_info=task.exception())
+
+    # ---- what a person asks for ----
+
+    def _on_triggered(self, key: str, action: str) -> None:
+        lib, fetch, download = self.library, self.library.fetch, self._download_key(key)
+        jobs: dict[str, Callable[[], object]] = {
+            "load": lambda: self.keep(self.open_file(key)),
+            "try_anyway": lambda: self.keep(self.open_file(key)),
+            "unload": lambda: self.keep(self.services.models.unload()),
+            "cancel_load": self.services.engine.cancel_load,
+            "measure": lambda: self._measure(key),
+            "details": lambda: self.dialogs.details(key),
+            "show": lambda: open_folder(key),
+            "copy_path": lambda: QGuiApplication.clipboard().setText(key),
+            "clear_cache": lambda: self.keep(self.removal.clear_cache(key)),
+            "copy_in": lambda: self.keep(self.removal.copy_in(key)),
+            "forget": lambda: self.keep(lib.forget(key)),
+            "delete": lambda: self.keep(self.removal.delete(key)),
+            "download": lambda: self.keep(self._download(key)),
+            "download_again": lambda: self.download_again(key),
+            "pause": lambda: fetch.pause(download),
+            "resume": lambda: fetch.resume(download),
+            "anyway": lambda: fetch.resume(download, despite_cache=True),
+            "cancel_download": lambda: fetch.cancel(download),
+            "page": lambda: open_page(lib.page_of(download)),
+            "token": lambda: self.dialogs.token(download),
+        }
+        job = jobs.get(action)
+        if job is not None:
+            self.services.notices.dismiss(f"download:{download}")
+            job()
+
+    def _download_key(self, key: str) -> str:
+        """Cards of damaged files are keyed by path, their downloads by where they come from."""
+        return next((s.key for s in self.library.fetch.status.values() if s.target == key), key)
+
+    async def _download(self, key: str) -> None:
+        entry = self.library.entry(key)
+        if entry is not None:
+            if entry.gated:
+                await self.library.fetch.tokens.load()
+            self.library.fetch.entry(entry)
+
+    def download_again(self, path: str) -> None:
+        model = self.library.model(path)
+        if model is not None:
+            self.library.download_again(model)
+
+    def _measure(self, path: str) -> None:
+        measure = getattr(self.services.auto, "measure", None)
+        if measure is not None:
+            measure(path)
