@@ -51,6 +51,11 @@ class PrintDocument(QTextDocument):
 
 def save_pdf(markdown: str, path: str, title: str) -> bool:
     """Writes a PDF on A4 (Letter where the locale uses it); False when it was not written."""
+    try:
+        with open(path, "wb"):
+            pass
+    except OSError:
+        return False
     writer = QPdfWriter(path)
     writer.setTitle(title)
     writer.setCreator("Tandem")
