@@ -35,14 +35,14 @@ def builtin_tools(executor: Executor, files: PickedFiles) -> tuple[Tool, ...]:
         return Tool(name, text, schema, start, ask=ask)
 
     return (
-        tool("get_date_time", "Date, time and weekday now.", _TIME_SCHEMA, _date_time),
-        tool("calculate", "Works out an arithmetic expression.", _CALC_SCHEMA, _calculate),
-        tool("convert_units", "Converts a value between units.", _UNIT_SCHEMA, _convert),
+        tool("get_date_time", "Date, weekday and time now.", _TIME_SCHEMA, _date_time),
+        tool("calculate", "Works out arithmetic.", _CALC_SCHEMA, _calculate),
+        tool("convert_units", "Converts units such as km, mi.", _UNIT_SCHEMA, _convert),
         tool("get_battery", "Battery level of this computer.", _NO_ARGUMENTS, _battery),
         tool("get_device_info", "Facts about this computer.", _NO_ARGUMENTS, _device),
         tool(
             FILE_TOOL,
-            "Reads a text file that the user picked, by its name.",
+            "Reads a text file the user picked.",
             _FILE_SCHEMA,
             lambda a: files.read(str(a["name"])),
             ask=True,
@@ -64,19 +64,19 @@ _TIME_SCHEMA = _object(
     {
         "timezone": {
             "type": "string",
-            "description": "IANA name such as Europe/Paris; leave out for local time.",
+            "description": "IANA name, local if left out",
         }
     },
     [],
 )
 _CALC_SCHEMA = _object(
-    {"expression": {"type": "string", "description": "For example (3 + 4) * 2.5"}}, ["expression"]
+    {"expression": {"type": "string", "description": "Such as (3+4)*2.5"}}, ["expression"]
 )
 _UNIT_SCHEMA = _object(
     {
         "value": {"type": "number"},
-        "from": {"type": "string", "description": "For example km"},
-        "to": {"type": "string", "description": "For example mi"},
+        "from": {"type": "string"},
+        "to": {"type": "string"},
     },
     ["value", "from", "to"],
 )

@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
+
 from app.conversation import ToolStep
 from app.tools.calls import CallEnded, CallRunner, CallStarted, Stopped, tool_message
 from engine.types import (
@@ -156,7 +158,7 @@ class QuestionLoop:
             follow_up = await self._follow_up(outcome, question, round_number, seconds)
             if isinstance(follow_up, Answer):
                 return follow_up
-            history = (*history, message, answer_message(outcome))
+            history = (*history, message, answer_message(with_unreadable_call(outcome)))
             message = follow_up
         raise AssertionError("the last round always ends the question")
 
@@ -206,6 +208,7 @@ class QuestionLoop:
         self, outcome: Outcome, question: Question, round_number: int, seconds: float
     ) -> Message | Answer:
         """The next message to the model, or the end."""
+        outcome = with_unreadable_call(outcome)
         if outcome.reason is FinishReason.ERROR:
             self._tell(LoopEvent(kind=EventKind.ERROR, error=outcome.error, text=outcome.text))
             return self._answer(outcome, round_number)
@@ -272,6 +275,20 @@ class QuestionLoop:
             error=outcome.error,
             rounds=rounds,
         )
+
+
+_BAD_CALL = re.compile(
+    r"Failed to parse tool calls.*?full response: (.*?)(?:\nerror: |$)", re.DOTALL
+)
+
+
+def with_unreadable_call(outcome: Outcome) -> Outcome:
+    """A send that failed because the engine could not read the model's tool call (0.18.1
+    ends it with INVALID_ARGUMENT) as what it is: an answer with that call as its text."""
+    found = _BAD_CALL.search(outcome.error.detail) if outcome.error else None
+    if found is None:
+        return outcome
+    return msgspec.structs.replace(outcome, reason=FinishReason.END, text=found[1], error=None)
 
 
 def answer_message(outcome: Outcome) -> Message:

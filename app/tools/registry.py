@@ -49,7 +49,9 @@ class Tool:
         return f"{self.source}/{self.own_name or self.name}"
 
     def spec(self) -> ToolSpec:
-        text = json.dumps(self.schema, ensure_ascii=False)
+        """What the model is told: without the parts that only a checker needs, for every
+        word of it takes room in the context."""
+        text = json.dumps(_brief(self.schema), ensure_ascii=False)
         return ToolSpec(name=self.name, description=self.description, parameters_json=text)
 
 
@@ -125,6 +127,27 @@ class Registry:
                 named.append(replace(tool, name=name, own_name=own))
             out[source] = tuple(named)
         return out
+
+
+_FOR_CHECKERS = frozenset({"additionalProperties", "title", "$schema", "$id"})
+
+
+def _brief(schema: object, names: bool = False) -> object:
+    """`schema` without `_FOR_CHECKERS` and empty lists; `names`: the keys are the author's."""
+    if isinstance(schema, list):
+        return [_brief(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    if names:
+        return {k: _brief(v) for k, v in schema.items()}
+    return {
+        k: v if k in ("enum", "const", "default", "required") else _brief(v, k in _MAPS)
+        for k, v in schema.items()
+        if k not in _FOR_CHECKERS and v != []
+    }
+
+
+_MAPS = frozenset({"properties", "$defs", "definitions", "patternProperties"})
 
 
 def wire_name(name: str) -> str:

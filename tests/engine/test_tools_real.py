@@ -193,12 +193,16 @@ def test_big_integers_and_nested_values_come_exactly(caller: LiteRtEngine) -> No
     assert json.loads(outcome.tool_calls[0].arguments_json) == values
 
 
-def test_broken_json_in_a_call_is_told_and_bounded(caller: LiteRtEngine) -> None:
+def test_broken_json_in_a_call_is_shown_and_told(caller: LiteRtEngine) -> None:
     broken = r'<tool_call>\{"name":calculate,"arguments":\{\}</tool_call>'
-    answer, events, _ = _ask(caller, [broken, r"[A-Z][a-z]{2,9}\."])
-    assert not any(s.state == "done" for s in answer.steps)
-    told = [e for e in events if e.kind in (EventKind.NOTE, EventKind.ERROR)]
-    assert told, events
+    answer, events, requests = _ask(caller, [broken, r"[A-Z][a-z]{2,9}\."])
+    assert answer.steps == ()
+    assert answer.reason is FinishReason.END, events
+    shown = [e.text for e in events if e.kind is EventKind.ANSWER]
+    assert '"name":calculate' in shown[0]
+    assert [e.text for e in events if e.kind is EventKind.NOTE][1] == "unreadable_call"
+    assert "could not be read" in requests[1].message.text
+    assert '"name":calculate' in requests[1].history[1].text
 
 
 def test_rounds_are_bounded(caller: LiteRtEngine) -> None:
