@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from app.model_facts import ModelFacts
@@ -28,6 +29,9 @@ class LoadFlow:
         self._owner = owner
         self._facts = facts
         self._settings = settings
+        self.gate: Callable[[str], Awaitable[bool]] | None = None
+        """Set by the model library: checks a file by its header before anything else, tells
+        the person what is wrong with it, and answers whether to go on."""
 
     async def pick(self) -> None:
         await self.ask_file()
@@ -38,6 +42,8 @@ class LoadFlow:
             await self.open_file(path)
 
     async def open_file(self, path: str) -> None:
+        if self.gate is not None and not await self.gate(path):
+            return
         info = await self._facts.inspect(path)
         options = self._owner.fitting(self._owner.options_for(path), info)
         await self._owner.switch(options)

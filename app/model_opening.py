@@ -30,13 +30,16 @@ class ModelOpening:
         self._tried: set[str] = set()
         """Files a person chose to try although they ask for a newer engine; asked once a run."""
 
-    async def open(self, path: str) -> bool:
-        """Checks, remembers and loads a file. False if it was refused."""
+    async def open(self, path: str) -> None:
+        """Checks, remembers and loads a file: the engine's load path asks `admit` first."""
+        await self._owner.services.models.flow.open_file(_absolute(path))
+
+    async def admit(self, path: str) -> bool:
+        """The gate of every load that begins with a file: opened, dropped, handed over."""
         path = _absolute(path)
         if await self.check(path) is None:
             return False
         await self._owner.library.add_opened(path)
-        await self._owner.services.models.flow.open_file(path)
         return True
 
     async def check(self, path: str) -> ModelInfo | None:

@@ -73,20 +73,19 @@ class ModelsController(QObject):
         self.library.subscribe(self._on_library)
         self.library.on_downloaded = self._on_downloaded
         self.library.fetch.failed = self._on_download_failed
+        services.models.flow.gate = self.opening.admit
         services.state.changed.connect(self._on_engine)
         services.models.loaded.connect(self._on_loaded)
         services.lifecycle.at_quit("library", self.close, seconds=2.5, order=30)
-        auto_changed = getattr(services.auto, "changed", None)
-        if auto_changed is not None:
-            auto_changed.connect(self._on_measured)
+        self._follows_auto = False
         window.add_tab(KEY, words.TITLE, self._make_tab)
         self.keep(self.library.start())
 
     # ---- what others use ----
 
-    async def open_file(self, path: str) -> bool:
-        """Checks a file and hands it to the engine's load path; False if it was refused."""
-        return await self.opening.open(path)
+    async def open_file(self, path: str) -> None:
+        """Checks a file and hands it to the engine's load path."""
+        await self.opening.open(path)
 
     async def check(self, path: str) -> ModelInfo | None:
         """The facts of a file worth loading; otherwise None, and the person knows why."""
@@ -166,8 +165,11 @@ class ModelsController(QObject):
         self._refresh()
 
     def _measure_again(self) -> None:
-        choice = getattr(self.services.auto, "choice", None)
-        found = self.library.found
+        auto, found = self.services.auto, self.library.found
+        choice = getattr(auto, "choice", None)
+        if choice is not None and not self._follows_auto:
+            self._follows_auto = True  # the benchmark may be attached after us
+            auto.changed.connect(self._on_measured)
         if choice is None or found is None:
             return
         backend = self.services.settings.value.backend
