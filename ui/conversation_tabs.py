@@ -18,7 +18,7 @@ class _Tail(QWidget):
     def __init__(self, view: TabView) -> None:
         super().__init__()
         row = QHBoxLayout(self)
-        row.setContentsMargins(2, 0, 0, 0)
+        row.setContentsMargins(2, 0, 4, 0)
         row.setSpacing(6)
         self.pill: QLabel = pill("")
         self.close_button = icon_button("close", "", size=11)
@@ -100,13 +100,13 @@ class ConversationTabs(QFrame):
         title = fmt.plain(view.title, 80) or "New chat"
         short = title if len(title) <= 32 else title[:31].rstrip() + "…"
         text = short.replace("&", "&&")
-        if self.bar.tabText(index) != text:
-            self.bar.setTabText(index, text)
         self.bar.setTabToolTip(index, title)
         self.bar.setAccessibleTabName(index, view.text())
         tail = self.bar.tabButton(index, QTabBar.ButtonPosition.RightSide)
         if isinstance(tail, _Tail):
             tail.set_view(view)
+        self.bar.setTabText(index, text)
+        self.bar.updateGeometry()
 
     def select(self, key: str) -> None:
         index = self._index(key)
@@ -143,6 +143,9 @@ class ConversationTabs(QFrame):
             if isinstance(tail, _Tail):
                 tail.close_button.setVisible(at == index)
                 tail.adjustSize()
+            # Setting the text again is what makes QTabBar measure its tabs anew.
+            self.bar.setTabText(at, self.bar.tabText(at))
+        self.bar.updateGeometry()
 
     def _on_current_changed(self, index: int) -> None:
         self._show_close(index)

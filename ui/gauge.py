@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
-from ui.controls import ElidedLabel, restyle
+from ui.controls import label, restyle
 from ui.frame_clock import GAUGE_MS, FrameClock
 from ui.theme import theme
 from ui.views import GaugeView
@@ -20,7 +20,7 @@ class ContextBar(QWidget):
         self._share = 0.0
         self._red = False
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setFixedSize(theme().px(120), 4)
+        self.setFixedSize(120, 4)
 
     def set_share(self, share: float, red: bool) -> None:
         if (share, red) != (self._share, self._red):
@@ -49,7 +49,7 @@ class Gauge(QWidget):
         self._clock = FrameClock(self, GAUGE_MS)
         self._clock.tick.connect(self._draw)
         self._bar = ContextBar()
-        self._text = ElidedLabel("", "small")
+        self._text = label("", "small", wrap=True)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(10)
@@ -62,7 +62,7 @@ class Gauge(QWidget):
 
     def text(self) -> str:
         """The figures on screen (up to one frame behind `view`)."""
-        return self._text.full_text()
+        return self._text.text()
 
     def set_view(self, view: GaugeView) -> None:
         self._view = view
@@ -74,8 +74,5 @@ class Gauge(QWidget):
         self._bar.setVisible(known)
         if known:
             self._bar.set_share((view.used or 0) / (view.total or 1), view.nearly_full)
-        self._text.set_text(view.text())
-        kind = "bad" if view.nearly_full else "small"
-        if self._text.property("kind") != kind:
-            restyle(self._text, kind=kind)
-            self._text.setStyleSheet(f"font-size: {theme().px(12)}px" if kind == "bad" else "")
+        self._text.setText(view.text())
+        restyle(self._text, kind="small-bad" if view.nearly_full else "small")

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QMenu,
     QPlainTextEdit,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -80,6 +81,7 @@ class MessageView(QFrame):
         self._versions = VersionSwitch()
         self._versions.stepped.connect(lambda s: self._act("later" if s > 0 else "earlier"))
         self._ghosts: list[GhostButton] = []
+        self._more: QToolButton
         self._bubble: QFrame | None = None
         self.footer: Footer | None = None
         if self._is_user:
@@ -97,9 +99,10 @@ class MessageView(QFrame):
         inner = QVBoxLayout(bubble)
         inner.setContentsMargins(14, 10, 14, 10)
         inner.addWidget(self.body)
-        self._more = GhostButton("more", strings.MORE, self._on_more)
+        more = GhostButton("more", strings.MORE, self._on_more)
         self._edit = GhostButton("edit", strings.EDIT, self.start_edit)
-        self._ghosts = [self._edit, GhostButton("copy", "Copy message", self.copy_text), self._more]
+        self._ghosts = [self._edit, GhostButton("copy", "Copy message", self.copy_text), more]
+        self._more = more
         self._bubble_row = QWidget()
         row = QHBoxLayout(self._bubble_row)
         row.setContentsMargins(0, 0, 0, 0)

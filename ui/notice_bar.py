@@ -7,7 +7,8 @@ lost: a notice stays until it is dismissed, acted on, withdrawn, or its time is 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from ui import strings
 from ui.controls import announce, button, icon_button, label, restyle
@@ -44,10 +45,13 @@ class NoticeBar(QFrame):
         words.setSpacing(2)
         words.addWidget(self._headline)
         words.addWidget(self._text)
+        self._inner = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._inner.setSpacing(10)
+        self._inner.addLayout(words, 1)
+        self._inner.addWidget(self._buttons)
         row = QHBoxLayout()
-        row.setSpacing(14)
-        row.addLayout(words, 1)
-        row.addWidget(self._buttons, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.setSpacing(10)
+        row.addLayout(self._inner, 1)
         row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignVCenter)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(margin, 9, margin - 6, 9)
@@ -114,6 +118,17 @@ class NoticeBar(QFrame):
             )
             self._flow.addWidget(out)
         self._buttons.setVisible(self._flow.count() > 0)
+        self._arrange()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Buttons stand beside the words, or under them when there is little room."""
+        ways = QBoxLayout.Direction
+        narrow = self.width() - self._flow.sizeHint().width() < theme().px(360)
+        self._inner.setDirection(ways.TopToBottom if narrow else ways.LeftToRight)
 
     def _on_details(self) -> None:
         self._details.setVisible(not self._details.isVisible())

@@ -54,6 +54,7 @@ class Transcript(QScrollArea):
         self.setProperty("kind", "panel")
         self.setAccessibleName("Conversation")
         self.setWidgetResizable(True)
+        self.setMinimumHeight(40)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QImageReader, QPaintEvent, QPixmap
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -219,12 +220,14 @@ class Footer(QWidget):
         right.setSpacing(2)
         for widget in actions:
             right.addWidget(widget)
-        row = QHBoxLayout(self)
+        ways = QBoxLayout.Direction
+        wide = theme().scale <= 1.3
+        row = QBoxLayout(ways.LeftToRight if wide else ways.TopToBottom, self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
-        row.addWidget(left, 1, Qt.AlignmentFlag.AlignVCenter)
+        row.setSpacing(10 if wide else 2)
+        row.addWidget(left, 1)
         row.addLayout(right)
-        row.setAlignment(right, Qt.AlignmentFlag.AlignTop)
+        row.setAlignment(right, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
         self._parts: list[QLabel] = []
         self._view: FooterView | None = None
 
