@@ -16,26 +16,35 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtCore import Qt  # noqa: E402
+from PySide6.QtCore import QSize, Qt  # noqa: E402
 from PySide6.QtGui import QFont  # noqa: E402
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget  # noqa: E402
 
 from engine.types import Backend, SpecMode  # noqa: E402
+from ui.about_dialog import AboutDialog  # noqa: E402
 from ui.controls import label, primary_button, section_label  # noqa: E402
+from ui.load_dialog import LoadDialog  # noqa: E402
 from ui.main_window import MainWindow  # noqa: E402
+from ui.model_picker import ModelPicker  # noqa: E402
 from ui.theme import theme  # noqa: E402
 from ui.views import (  # noqa: E402
+    AboutView,
+    BackendChoice,
     ComposerView,
     FooterView,
     GaugeView,
     HeaderView,
+    LoadDialogView,
+    ModelCardView,
     NoticeAction,
     NoticeView,
+    PickerView,
     SpecChoice,
     TabView,
     ToolStepView,
     TurnView,
 )
+from ui.welcome import Welcome  # noqa: E402
 
 ANSWER = """Use the **csv** module from the standard library:
 
@@ -108,7 +117,7 @@ def turns(rich: bool = False) -> list[TurnView]:
             TurnView(
                 node_id="a2", role="assistant", text=RICH, status="stopped", can_continue=True,
                 thought="The person asks about empty cells.", footer=FOOTER,
-                tool_steps=(ToolStepView(name="read_file", arguments='{"path": "a"}', result="ok"),),
+                tool_steps=(ToolStepView(name="read_file", arguments="{}", result="ok"),),
             )
         ]  # fmt: skip
     else:
@@ -183,6 +192,51 @@ def notice() -> NoticeView:
     )
 
 
+def dialogs() -> dict[str, QWidget]:
+    spec = SpecChoice(
+        available=True,
+        mode=SpecMode.AUTO,
+        texts={
+            SpecMode.OFF: "51.8 tok/s here",
+            SpecMode.ON: "83.1 tok/s here",
+            SpecMode.AUTO: "On: 1.60× measured 29 Nov",
+        },
+    )
+    load = LoadDialogView(
+        model="SmolLM2 135M",
+        path="/models/smollm2-135m-mtp.litertlm",
+        summary="smollm2-135m-mtp.litertlm · 186 MB · up to 2048 tokens · text",
+        backends=(
+            BackendChoice(backend=Backend.CPU, text="8 threads"),
+            BackendChoice(backend=Backend.GPU, reason="Not available: no Vulkan adapter found"),
+        ),
+        spec=spec,
+        context_tokens=2048,
+        max_context=2048,
+    )
+    cards = (
+        ModelCardView(
+            id="demo", name="Tandem demo", badges=("MTP", "text"), group="Comes with Tandem",
+            summary="21 MB · context 1024 · speculation 0.89× here", loaded=True,
+        ),
+        ModelCardView(
+            id="smol", name="SmolLM2 135M", badges=("MTP", "text"), group="Recently used",
+            summary="186 MB · context 2048 · speculation 1.60× here",
+        ),
+        ModelCardView(
+            id="bad", name="my-finetune.litertlm", group="On this computer",
+            problem="File is incomplete: 1,204,224,000 of 2,588,147,712 bytes",
+        ),
+    )  # fmt: skip
+    about = AboutView(version="0.1.0", facts=(("Engine", "LiteRT-LM 0.18.1"), ("Qt", "6.11.3")))
+    return {
+        "load": LoadDialog(load),
+        "picker": ModelPicker(PickerView(cards=cards, selected="demo")),
+        "about": AboutDialog(about),
+        "welcome": Welcome(),
+    }
+
+
 def main() -> int:
     args = argparse.ArgumentParser(description=__doc__)
     args.add_argument("folder", type=Path)
@@ -205,6 +259,12 @@ def main() -> int:
     for mode in ("light", "dark"):
         for scale in (1.0, 2.0):
             theme().apply(mode=mode, scale=scale)
+            for kind, dialog in dialogs().items():
+                name = f"{mode}-{int(scale * 100)}-dialog"
+                if not options.only or options.only in name:
+                    size = dialog.sizeHint() if kind != "welcome" else QSize(800, 520)
+                    shoot(f"{kind}-{name}", dialog, size.expandedTo(dialog.size()).toTuple())
+                dialog.close()
             for width, height in ((1280, 800), (800, 600)):
                 name = f"{mode}-{int(scale * 100)}-{width}"
                 if options.only and options.only not in name:
