@@ -96,17 +96,12 @@ def make_ready(kind: str) -> None:
             return
         if stamp is None or stamp.get("python") != wanted["python"] or not VENV_PYTHON.exists():
             create_environment()
-            kinds = {kind}
-        else:
-            kinds = {kind} | {name for name in REQUIREMENTS if name in stamp}
+            stamp = {}
         STAMP.unlink(missing_ok=True)
-        for name in sorted(kinds):  # "run" before "test"
-            install(REQUIREMENTS[name])
         # The development lock holds everything of the other one, at the same versions.
-        done = {"python": wanted["python"], "run": wanted["run"]}
-        if "test" in kinds:
-            done["test"] = wanted["test"]
-        write_stamp(done)
+        testing = kind == "test" or "test" in stamp
+        install(REQUIREMENTS["test" if testing else "run"])
+        write_stamp({key: wanted[key] for key in ("python", "run", *(["test"] * testing))})
 
 
 def fingerprint() -> dict[str, str]:
