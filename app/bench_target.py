@@ -7,8 +7,7 @@ from pathlib import Path
 
 import resources
 from app.bench import workloads
-from app.bench.cli import DEPTHS
-from app.bench.records import Plan, Workload
+from app.bench.records import DEPTHS, Plan, Workload
 from app.services import Services
 from engine.errors import EngineError
 from engine.types import Backend, ModelInfo

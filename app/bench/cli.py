@@ -21,7 +21,7 @@ import msgspec
 import resources
 from app import paths as app_paths
 from app.bench import export, progress_line, report, workloads
-from app.bench.records import GREEDY, Plan, Prompt, Record, Workload
+from app.bench.records import DEPTHS, GREEDY, Plan, Prompt, Record, Workload
 from app.bench.runner import Cancelled, Runner
 from app.bench.store import BenchmarkStore, StoreError
 from app.engine_factory import hosted_engine
@@ -34,7 +34,6 @@ from engine.types import Backend, Sampling
 from ui import bench_strings as words
 from ui import strings
 
-DEPTHS = (0.0, 0.25, 0.5, 0.75)
 EngineFactory = Callable[[Paths], Engine]
 
 

@@ -18,6 +18,9 @@ asked (engine-facts), so any other sampler would compare two different texts, of
 length and difficulty. Greedy on both sides times the same words, and the same sends then
 answer whether the texts are equal."""
 
+DEPTHS = (0.0, 0.25, 0.5, 0.75)
+"""Shares of the context filled before the prompt in a depth sweep."""
+
 SOURCE_LOG = "engine log at unload"
 SOURCE_LOG_WEIGHTED = "engine log at unload, classes weighted by verify steps"
 
