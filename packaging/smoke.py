@@ -84,8 +84,9 @@ class Place:
         """Everything that runs from the bundle's folder now."""
         folder = str(self.program.parent)
         found = []
-        for process in psutil.process_iter():
+        for pid in psutil.pids():
             try:
+                process = psutil.Process(pid)  # a kept one would remember what it was before exec
                 if process.exe().startswith(folder) and process.status() != psutil.STATUS_ZOMBIE:
                     found.append(process)
             except psutil.Error:
@@ -281,10 +282,11 @@ class Session:
 
     def sweep(self) -> None:
         """Leaves no process behind, whatever happened."""
+        if self._program:
+            self._program.kill()
+            self._program.wait()
         for process in self._at.processes():
             process.kill()
-        if self._program:
-            self._program.wait()
 
 
 def engines(at: Place, pid: int) -> list[psutil.Process]:
