@@ -245,6 +245,8 @@ class EngineController(QObject):
         self, options: LoadOptions, problem: EngineError, before: LoadOptions | None
     ) -> None:
         info = await self._facts.find(options.model_path)
+        if problem.code == "no_gpu_adapter":
+            self.flow.check.failed(options.backend, strings_core.NO_ADAPTER)
         self.notices.load_failed(options, problem, info)
         if before is not None and before.model_path != options.model_path:
             self._pick(before)
@@ -266,6 +268,7 @@ class EngineController(QObject):
     def _on_loaded(self, model: LoadedModel) -> None:
         asked = model.options
         self._settings.remember_model(asked.model_path, asked.backend)
+        self.flow.check.worked(asked.backend)
         self.notices.loaded(model)
         self.loaded.emit(asked.model_path)
 

@@ -10,12 +10,20 @@ import asyncio
 import logging
 import sys
 import warnings
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
-from app import benchmark_controller, history_controller, logs, tools_controller
+from app import (
+    benchmark_controller,
+    history_controller,
+    logs,
+    models_controller,
+    tools_controller,
+)
 from app import paths as app_paths
 from app.chat_context import ChatContext
 from app.chat_controller import ChatController
@@ -46,9 +54,14 @@ log = logging.getLogger(__name__)
 
 BASE_TEXT = 14
 
+Script = Callable[["Program"], Coroutine[Any, Any, None]]
 
-def main(file: str | None) -> int:
-    """Runs the window; returns the exit code. A second start hands `file` to the first."""
+
+def main(file: str | None, script: Script | None = None) -> int:
+    """Runs the window; returns the exit code. A second start hands `file` to the first.
+
+    `script` is run beside the window (tests, measurements); its failure is raised here.
+    """
     paths = app_paths.resolve()
     logs.setup(paths)
     app = make_application()
@@ -59,7 +72,7 @@ def main(file: str | None) -> int:
     asyncio.set_event_loop(loop)
     try:
         with loop:
-            loop.run_until_complete(_run(paths, loop, instance, file))
+            loop.run_until_complete(_run(paths, loop, instance, file, script))
     finally:
         instance.stop()
         asyncio.set_event_loop(None)
@@ -79,17 +92,27 @@ def make_application() -> QApplication:
 
 
 async def _run(
-    paths: Paths, loop: asyncio.AbstractEventLoop, instance: SingleInstance, file: str | None
+    paths: Paths,
+    loop: asyncio.AbstractEventLoop,
+    instance: SingleInstance,
+    file: str | None,
+    script: Script | None,
 ) -> None:
     program = Program(paths, loop)
     program.start(file)
     instance.asked.connect(program.open_from_outside)
-    program.services.lifecycle.watch_signals()
+    life = program.services.lifecycle
+    life.watch_signals()
+    beside = asyncio.ensure_future(script(program)) if script is not None else None
+    if beside is not None:
+        beside.add_done_callback(lambda _task: life.quit())
     try:
-        await program.services.lifecycle.run()
+        await life.run()
     finally:
-        program.services.lifecycle.forget_signals()
+        life.forget_signals()
         program.dispose()
+    if beside is not None and beside.done():
+        beside.result()
 
 
 class Program:
@@ -148,9 +171,20 @@ class Program:
             notices.post(Notice("temporary_home", text, level=Level.WARNING))
         self._stages()
         self.history = history_controller.attach(self.window, self.services)
+        self.library = models_controller.attach(self.window, self.services)
+        self.library = models_controller.attach(self.window, self.services)
         self.tools = tools_controller.attach(self.window, self.services)
         self.benchmark = benchmark_controller.attach(self.window, self.services)
+        self._join()
         logs.on_uncaught = self._on_uncaught
+
+    def _join(self) -> None:
+        """What one part offers to another."""
+        flow, library = self.services.models.flow, self.library.library
+        flow.local_models = lambda: [m.path for m in library.found.models] if library.found else ()
+        flow.browse = self.library.show
+        flow.measured = self.benchmark.texts_for
+        self.benchmark.changed.connect(self.services.chats.refresh)
 
     def start(self, file: str | None = None) -> None:
         """Shows the window, then opens the history and loads the model in the background."""

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+import resources
+from app.backend_check import BackendCheck
+from app.load_view import load_view, model_card
 from app.model_facts import ModelFacts
-from app.settings import SettingsStore
+from app.settings import SettingsStore, clean_spec
+from engine import model_file
+from engine.errors import EngineError
+from engine.types import Backend, LoadOptions, ModelInfo, SpecMode
 from ui import strings
+from ui import strings_core as words
 from ui.dialogs import ask_file
 from ui.main_window import MainWindow
+from ui.views import LoadChoice, LoadDialogView, PickerView
 
 if TYPE_CHECKING:
     from app.engine_controller import EngineController
@@ -29,11 +41,19 @@ class LoadFlow:
         self._owner = owner
         self._facts = facts
         self._settings = settings
+        self.check = BackendCheck()
         self.gate: Callable[[str], Awaitable[bool]] | None = None
         """Set by the model library: checks a file by its header before anything else, tells
         the person what is wrong with it, and answers whether to go on."""
+        self.local_models: Callable[[], Sequence[str]] = tuple
+        """Set by the model library: paths of the models on this computer."""
+        self.browse: Callable[[], None] | None = None
+        """Set by the model library: shows its catalogue."""
+        self.measured: Callable[[str, Backend], dict[SpecMode, str]] = lambda _path, _on: {}
+        """Set by the benchmark: texts of the speculative picker."""
 
     async def pick(self) -> None:
+        """The picker, then the load dialog of what was chosen."""
         await self.ask_file()
 
     async def ask_file(self) -> None:
@@ -41,12 +61,87 @@ class LoadFlow:
         for path in await ask_file(self._window, strings.OPEN_FILE, filters):
             await self.open_file(path)
 
-    async def open_file(self, path: str) -> None:
-        if self.gate is not None and not await self.gate(path):
+    async def open_file(self, path: str, *, ask: bool = True) -> None:
+        """Checks a file and loads it, after the load dialog unless `ask` is False."""
+        info = await self._admitted(path)
+        if info is None:
             return
-        info = await self._facts.inspect(path)
-        options = self._owner.fitting(self._owner.options_for(path), info)
-        await self._owner.switch(options)
+        options = self._owner.fitting(self._owner.options_for(info.path), info)
+        await self._load(info, options, ask)
 
     async def configure(self) -> None:
         """Load settings of the model in use."""
+        options = self._owner.picked
+        if options is None:
+            await self.pick()
+            return
+        info = await self._facts.find(options.model_path)
+        if info is not None:
+            await self._load(info, options, ask=True)
+
+    async def picker_view(self) -> PickerView:
+        """All models that can be chosen, each once."""
+        settings = self._settings.value
+        recent = settings.recent_models
+        paths = dict.fromkeys((*recent, str(resources.DEMO_MODEL), *self.local_models()))
+        cards = []
+        in_use = self._owner.picked
+        for path in paths:
+            info = await self._facts.find(path)
+            if info is not None:
+                loaded = in_use is not None and in_use.model_path == path
+                cards.append(model_card(info, recent=path in recent, loaded=loaded))
+        order = (strings.RECENT, strings.COMES_WITH, strings.ON_THIS_COMPUTER)
+        cards.sort(key=lambda card: order.index(card.group))
+        return PickerView(cards=tuple(cards), selected=in_use.model_path if in_use else "")
+
+    async def _admitted(self, path: str) -> ModelInfo | None:
+        """The facts of a file that may be loaded; otherwise None, and it was said why."""
+        path = _absolute(path)
+        if self.gate is not None:
+            return await self._facts.find(path) if await self.gate(path) else None
+        try:
+            info = await self._facts.inspect(path)
+            model_file.check_loadable(info)
+        except EngineError as problem:
+            self._owner.notices.load_failed(self._owner.options_for(path), problem, None)
+            return None
+        return info
+
+    async def _load(self, info: ModelInfo, options: LoadOptions, ask: bool) -> None:
+        if not ask:
+            await self._owner.switch(options)
+            return
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(None, self.check.look)
+        spec = clean_spec(self._settings.value.chat.spec, info.supports_mtp)
+        crashed = self._settings.crashed_with(info.path, options.backend)
+        note = ""
+        if crashed is not None:
+            note = f"{strings.BACKENDS[options.backend]}: {words.CRASHED_HERE} ({crashed.exit})"
+        texts = self.measured(info.path, options.backend)
+        choice = await self._ask(load_view(info, options, spec, self.check, texts, note))
+        if choice is None:
+            return
+        wanted = msgspec.structs.replace(
+            options,
+            backend=choice.backend,
+            context_tokens=choice.context_tokens,
+            threads=choice.threads,
+            cache=choice.cache,
+        )
+        await self._owner.switch(wanted, choice.spec if info.supports_mtp else None)
+
+    async def _ask(self, view: LoadDialogView) -> LoadChoice | None:
+        return LoadChoice(
+            path=view.path,
+            backend=view.backend,
+            spec=view.spec.mode,
+            context_tokens=view.context_tokens,
+            threads=view.threads,
+            cache=view.cache,
+        )
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())

@@ -69,3 +69,12 @@ PROBLEM = "An error was written to the log. You can go on; restart Tandem if som
 LOG_TITLE = "Log"
 LOG_EMPTY = "Nothing was logged yet."
 SETTINGS_TITLE = "Settings"
+
+NO_VULKAN = "Not available: Vulkan is not installed on this computer"
+NO_VULKAN_DRIVER = "Not available: no Vulkan driver found"
+NO_ADAPTER = "Not available: no usable GPU found"
+LACKS_OPERATIONS = "This model uses operations the GPU backend lacks"
+THREADS_OF = "{count} threads"
+THREADS_ALL = "all cores"
+UP_TO = "up to {count} tokens"
+CRASHED_HERE = "stopped the engine last time"

@@ -1,0 +1,125 @@
+"""What the load dialog and the picker show about a model file. Pure."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import resources
+from app.backend_check import BackendCheck
+from engine.types import (
+    LIBRARY_VERSION,
+    Backend,
+    FileState,
+    LoadOptions,
+    Modality,
+    ModelInfo,
+    SpecMode,
+)
+from ui import format as fmt
+from ui import strings
+from ui import strings_core as words
+from ui.views import BackendChoice, LoadDialogView, ModelCardView, SpecChoice
+
+DEFAULT_CONTEXT = 4096
+
+
+def load_view(
+    info: ModelInfo,
+    options: LoadOptions,
+    spec: SpecMode,
+    check: BackendCheck,
+    texts: dict[SpecMode, str],
+    note: str = "",
+) -> LoadDialogView:
+    """The dialog for one file, with `options` as what is chosen at first."""
+    caches = ["disk", "memory", "no"]
+    if sys.platform == "win32" or options.backend is not Backend.CPU:
+        caches.remove("memory")  # the library has it on CPU only, and not on Windows
+    if options.cache not in caches:
+        caches.append(options.cache)
+    top = info.max_context
+    context = options.context_tokens or min(DEFAULT_CONTEXT, top or DEFAULT_CONTEXT)
+    return LoadDialogView(
+        model=info.name,
+        path=info.path,
+        summary=summary(info),
+        backends=tuple(
+            BackendChoice(backend=b, text=_backend_text(b, options), reason=check.reason(b))
+            for b in info.backends
+        ),
+        backend=_possible(options.backend, info, check),
+        spec=SpecChoice(available=bool(info.supports_mtp), mode=spec, texts=texts),
+        context_tokens=min(context, top) if top else context,
+        min_context=min(256, top) if top else 256,
+        max_context=top,
+        threads=options.threads,
+        max_threads=max(1, os.cpu_count() or 1),
+        cache=options.cache,
+        caches=tuple(caches),
+        note=note,
+    )
+
+
+def _backend_text(backend: Backend, options: LoadOptions) -> str:
+    if backend is not Backend.CPU:
+        return ""
+    if options.threads:
+        return words.THREADS_OF.format(count=options.threads)
+    return words.THREADS_ALL
+
+
+def _possible(wanted: Backend, info: ModelInfo, check: BackendCheck) -> Backend:
+    for backend in (wanted, *info.backends):
+        if backend in info.backends and not check.reason(backend):
+            return backend
+    return info.backends[0] if info.backends else wanted
+
+
+def summary(info: ModelInfo) -> str:
+    """`file.litertlm · 186 MB · up to 2048 tokens · text`."""
+    parts = [fmt.plain(Path(info.path).name), fmt.size(info.file_bytes)]
+    if info.max_context:
+        parts.append(words.UP_TO.format(count=info.max_context))
+    parts.append(" + ".join(str(m) for m in info.modalities))
+    return fmt.DOT.join(parts)
+
+
+def badges(info: ModelInfo) -> tuple[str, ...]:
+    """What a model can do, in one word each."""
+    out = []
+    if info.supports_mtp:
+        out.append("MTP")
+    if info.supports_thinking:
+        out.append("thinking")
+    if info.supports_tools:
+        out.append("tools")
+    out += [str(m) for m in (Modality.VISION, Modality.AUDIO) if m in info.modalities]
+    return tuple(out) or ("text",)
+
+
+def model_card(info: ModelInfo, *, recent: bool, loaded: bool) -> ModelCardView:
+    demo = Path(info.path) == resources.DEMO_MODEL
+    group = strings.COMES_WITH if demo else strings.RECENT if recent else strings.ON_THIS_COMPUTER
+    problem = ""
+    if info.state is not FileState.OK:
+        params = {
+            "name": Path(info.path).name,
+            "have": str(info.file_bytes),
+            "want": str(info.expected_bytes),
+            "wanted": info.min_runtime or "",
+        }
+        if info.state is FileState.NEEDS_RUNTIME:
+            params["have"] = LIBRARY_VERSION
+        problem = strings.error(str(info.state), params).sentence
+    return ModelCardView(
+        id=info.path,
+        name=fmt.plain(info.name),
+        path=info.path,
+        badges=badges(info),
+        summary=summary(info),
+        problem=problem,
+        group=group,
+        loaded=loaded,
+    )

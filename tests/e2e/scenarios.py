@@ -1,0 +1,306 @@
+"""What a person does in the real window, as coroutines. Run by `tests.e2e.drive` in a process
+of its own, with the real engine. A failed `assert` ends that process with code 1."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton
+
+from app.chat import Chat
+from app.chat_state import ChatState
+from app.conversation import Node, TurnStatus
+from app.engine_state import Phase
+from app.gui import Program
+from engine.types import SpecMode
+from ui.conversation_page import ConversationPage
+from ui.dialogs import AskDialog
+
+LONG = "Write a very long story about a river, the fish in it, the mill and the old miller."
+GAUGE = re.compile(
+    r"^context \d+/\d+ \(\d+%\) · \d+\.\ds · \d+\.\d tok/s decode · TTFT \d+\.\d\ds$"
+)
+
+
+class Person:
+    """Hands and eyes of somebody who uses the window."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.services = program.services
+        self.window = program.window
+
+    @property
+    def chat(self) -> Chat:
+        chat = self.services.chats.current()
+        assert chat is not None
+        return chat
+
+    @property
+    def page(self) -> ConversationPage:
+        page = self.services.chats.page(self.chat.key)
+        assert page is not None
+        return page
+
+    async def until(self, what: Callable[[], object], seconds: float = 40) -> None:
+        end = time.monotonic() + seconds
+        while not what():
+            if time.monotonic() > end:
+                raise AssertionError(f"did not happen: {self.where()}")
+            await asyncio.sleep(0.005)
+
+    def where(self) -> str:
+        notice = self.services.notices.current
+        return (
+            f"chat {self.chat.state}, engine {self.services.state.phase}, "
+            f"header {self.window.header('chat').text_shown()!r}, notice {notice}"
+        )
+
+    async def ready(self) -> None:
+        await self.until(lambda: self.services.state.phase is Phase.READY)
+
+    def type(self, text: str) -> None:
+        edit = self.page.composer.edit
+        edit.setFocus()
+        QTest.keyClicks(edit, text)
+
+    async def send(self, text: str) -> None:
+        self.type(text)
+        QTest.keyClick(self.page.composer.edit, Qt.Key.Key_Return)
+        await self.until(lambda: self.chat.busy or self.chat.state is ChatState.FAILED)
+
+    async def ask(self, text: str) -> Node:
+        await self.send(text)
+        await self.until(lambda: not self.chat.busy)
+        await asyncio.sleep(0.05)
+        return self.last()
+
+    def last(self) -> Node:
+        return self.chat.conversation.path()[-1]
+
+    async def press(self, label: str) -> None:
+        """Clicks the visible button with this text, in the window or a dialog."""
+
+        def found() -> QPushButton | None:
+            buttons = [w for w in QApplication.allWidgets() if isinstance(w, QPushButton)]
+            shown = (b for b in buttons if b.isVisible())
+            return next((b for b in shown if b.text().replace("&", "") == label), None)
+
+        await self.until(found)
+        button = found()
+        assert button is not None
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    def notice(self) -> str:
+        current = self.services.notices.current
+        return current.key if current is not None else ""
+
+    def kill_engine(self) -> None:
+        loaded = self.services.state.loaded
+        assert loaded is not None
+        os.kill(loaded.pid, signal.SIGKILL)
+
+
+async def chatting(me: Person) -> None:
+    """Type, stream, read the numbers, stop, go on, and keep earlier turns in memory."""
+    await me.ready()
+    header = me.window.header("chat").text_shown()
+    assert "CPU · context 1024 tokens · speculative off · thinking off · text only" in header
+    answer = await me.ask("Tell me about the sea.")
+    assert answer.status is TurnStatus.DONE, answer
+    assert me.page.turns()[-1].text == answer.text
+    assert GAUGE.match(me.page.gauge.text()), me.page.gauge.text()
+    assert answer.run is not None
+    assert answer.run.speculative is False
+    assert me.page.draft() == ""
+
+    for round_ in range(3):
+        await me.send(LONG)
+        await me.until(lambda: me.chat.state is ChatState.DECODING or not me.chat.busy)
+        me.type("draft")
+        begin = time.monotonic()
+        QTest.keyClick(me.page.composer.edit, Qt.Key.Key_Escape)
+        assert me.chat.state in (ChatState.STOPPING, ChatState.IDLE)
+        assert time.monotonic() - begin < 0.3
+        await me.until(lambda: not me.chat.busy)
+        assert me.page.draft() == "draft"
+        me.page.clear_draft()
+        if me.last().status is TurnStatus.STOPPED:
+            assert me.page.turns()[-1].status == "stopped"
+        answer = await me.ask("Say that again.")
+        assert answer.status in (TurnStatus.DONE, TurnStatus.LIMIT), (round_, answer)
+        assert answer.run is not None
+        assert answer.run.resumed in ("resident", "checkpoint"), answer.run.resumed
+
+
+async def speculation(me: Person) -> None:
+    """The switch of one chat works on the loaded engine, from the next message on."""
+    await me.ready()
+    pid = me.services.state.loaded.pid if me.services.state.loaded else 0
+    assert me.page.composer.spec.isVisible()
+    me.page.spec_changed.emit("on")
+    await me.until(lambda: "speculative on" in me.window.header("chat").text_shown())
+    answer = await me.ask("Tell me about rain.")
+    assert answer.run is not None
+    assert answer.run.speculative is True
+    assert me.page.turns()[-1].footer is not None
+    assert me.window.chat.tabs.view(me.chat.key).speculative is True
+    me.window.action("toggle_spec").trigger()
+    answer = await me.ask("And about snow?")
+    assert answer.run is not None
+    assert answer.run.speculative is False
+    assert me.services.state.loaded is not None
+    assert me.services.state.loaded.pid == pid
+
+
+async def switching(me: Person) -> None:
+    """Another model: asked once, conversation and draft stay, no drafter and no error."""
+    await me.ready()
+    me.page.spec_changed.emit("on")
+    await me.ask("My dog is called Rex.")
+    me.type("unsent words")
+    plain = os.environ["TANDEM_TEST_PLAIN_MODEL"]
+    models = me.services.models
+    info = await me.services.facts.inspect(plain)
+    models.keep(models.switch(models.fitting(models.options_for(plain), info), SpecMode.ON))
+    await me.press("Switch")
+    await me.until(lambda: (i := me.services.state.info) is not None and i.path == plain)
+    assert me.page.draft() == "unsent words"
+    assert not me.page.composer.spec.isVisible()
+    assert "speculative off" in me.window.header("chat").text_shown()
+    assert len(me.page.turns()) == 2
+    me.page.clear_draft()
+    answer = await me.ask("What is my dog called?")
+    assert answer.status is not TurnStatus.FAILED, answer.error
+    assert answer.run is not None
+    assert (answer.run.speculative, answer.run.resumed) == (False, "rebuilt")
+
+
+async def dying(me: Person) -> None:
+    """The engine is killed while writing, while idle and while loading."""
+    await me.ready()
+    await me.send(LONG)
+    await me.until(lambda: me.last().text)
+    me.kill_engine()
+    await me.until(lambda: not me.chat.busy)
+    assert me.last().status is TurnStatus.FAILED, me.where()
+    assert me.last().text
+    await me.until(lambda: me.notice() == "crashed")
+    assert me.window.isVisible()
+    me.type("still here")
+    await me.press("Restart engine")
+    await me.ready()
+    assert me.page.draft() == "still here"
+    me.page.clear_draft()
+    assert (await me.ask("Hello?")).status is not TurnStatus.FAILED
+
+    me.kill_engine()
+    await me.until(lambda: me.notice() == "crashed")
+    assert (await me.ask("Hello again?")).status is not TurnStatus.FAILED  # loads by itself
+    await me.until(lambda: me.notice() != "crashed")
+
+    me.services.models.restart()
+    await me.until(lambda: me.services.state.phase is Phase.LOADING)
+    me.services.engine.cancel_load()
+    await me.until(lambda: me.services.state.phase is Phase.NONE)
+    assert (await me.ask("And now?")).status is not TurnStatus.FAILED
+    assert me.services.settings.value.crashed == ()
+
+
+async def failing_load(me: Person) -> None:
+    """A file that is no model: one sentence, and the model before it is still in use."""
+    await me.ready()
+    bad = Path(os.environ["TANDEM_HOME"]) / "bad.litertlm"
+    data = me.services.state.info.path if me.services.state.info else ""
+    _cut(Path(data), bad)
+    me.window.model_dropped.emit(str(bad))
+    await me.until(lambda: me.notice() in ("load_failed", "model_refused"))
+    notice = me.services.notices.current
+    assert notice is not None
+    assert notice.text
+    assert "\n" not in notice.text
+    assert (await me.ask("Hello")).status is not TurnStatus.FAILED
+
+
+def _cut(source: Path, target: Path) -> None:
+    target.write_bytes(source.read_bytes()[: 3 * 1024 * 1024])
+
+
+async def tabs(me: Person) -> None:
+    """Chats queue for the one engine; a tab closed while writing leaves nothing behind."""
+    await me.ready()
+    first = me.chat
+    await me.send(LONG)
+    me.window.action("new_chat").trigger()
+    await me.until(lambda: me.chat.key != first.key)
+    second = me.chat
+    await me.send("Hello")
+    assert second.state is ChatState.QUEUED or not first.busy
+    await me.until(lambda: not second.busy)
+    assert second.conversation.path()[-1].status is not TurnStatus.FAILED
+    await me.send(LONG)
+    me.window.action("close_tab").trigger()
+    await me.until(lambda: me.chat.key == first.key)
+    await me.until(lambda: not second.busy)
+    assert (await me.ask("Still there?")).status is not TurnStatus.FAILED
+
+
+async def quit_idle(me: Person) -> None:
+    await me.ready()
+    me.window.close()
+
+
+async def quit_loading(me: Person) -> None:
+    await me.until(lambda: me.services.state.phase is Phase.LOADING)
+    me.window.action("quit").trigger()
+    me.window.close()
+
+
+async def quit_prefill(me: Person) -> None:
+    await me.ready()
+    await me.send("word " * 400)
+    await me.until(lambda: me.chat.state in (ChatState.PREFILL, ChatState.DECODING))
+    me.window.close()
+
+
+async def quit_decoding(me: Person) -> None:
+    await me.ready()
+    await me.send(LONG)
+    await me.until(lambda: me.last().text)
+    os.kill(os.getpid(), signal.SIGTERM)
+    await asyncio.sleep(30)
+
+
+async def quit_dialog(me: Person) -> None:
+    """With a question open nobody answers."""
+    await me.ready()
+    me.services.models.show_log()
+    await me.until(lambda: any(isinstance(w, AskDialog) for w in QApplication.topLevelWidgets()))
+    me.window.close()
+
+
+SCENARIOS: dict[str, Callable[[Person], Coroutine[Any, Any, None]]] = {
+    f.__name__: f
+    for f in (
+        chatting,
+        speculation,
+        switching,
+        dying,
+        failing_load,
+        tabs,
+        quit_idle,
+        quit_loading,
+        quit_prefill,
+        quit_decoding,
+        quit_dialog,
+    )
+}

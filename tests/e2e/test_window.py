@@ -1,0 +1,69 @@
+"""The real program on a real screen with the real engine, from start to exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def drive(
+    names: tuple[str, ...], display: str, home: Path, plain: Path | None = None
+) -> dict[str, Any]:
+    report = home.parent / "report.json"
+    env = dict(os.environ, TANDEM_HOME=str(home), TANDEM_TEST_REPORT=str(report))
+    env["TANDEM_TEST_PLAIN_MODEL"] = str(plain or "")
+    if display:
+        env.update(DISPLAY=display, QT_QPA_PLATFORM="xcb")
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-m", "tests.e2e.drive", *names],
+        cwd=ROOT,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    log = home / "logs" / "app.log"
+    told = log.read_text() if log.exists() else ""
+    assert done.returncode == 0, f"{done.returncode}\n{done.stderr[-6000:]}\n{told[-3000:]}"
+    assert "Traceback" not in told, told
+    assert "Traceback" not in done.stderr, done.stderr
+    found: dict[str, Any] = json.loads(report.read_text())
+    left = [pid for pid in found["pids"] if psutil.pid_exists(pid)]
+    assert not left, f"engine processes left behind: {left}"
+    return found
+
+
+def test_chat_stop_and_speculation(display: str, tandem_home: Path) -> None:
+    drive(("chatting", "speculation"), display, tandem_home)
+
+
+def test_tabs_and_a_bad_file(display: str, tandem_home: Path) -> None:
+    drive(("tabs", "failing_load"), display, tandem_home)
+
+
+def test_switching_to_a_model_without_drafter(
+    display: str, tandem_home: Path, plain_model: Path
+) -> None:
+    drive(("switching",), display, tandem_home, plain_model)
+
+
+def test_the_engine_dies_and_the_window_goes_on(display: str, tandem_home: Path) -> None:
+    drive(("dying",), display, tandem_home)
+
+
+@pytest.mark.parametrize(
+    "name", ["quit_idle", "quit_loading", "quit_prefill", "quit_decoding", "quit_dialog"]
+)
+def test_quitting_is_quick_and_leaves_nothing(name: str, display: str, tandem_home: Path) -> None:
+    report = drive((name,), display, tandem_home)
+    assert report["quit_s"] < 5, report
