@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFrame,
@@ -41,6 +40,7 @@ class AddModelDialog(QDialog):
         self.field.setPlaceholderText("owner/name")
         self.field.setAccessibleName(words.ADD_FIELD)
         self.field.textChanged.connect(self._on_text)
+        self.field.returnPressed.connect(self._on_find)
         self.find_button = primary_button(words.ADD_LIST, self._on_find)
         self.find_button.setEnabled(False)
         line = QHBoxLayout()
@@ -152,9 +152,3 @@ class AddModelDialog(QDialog):
     def _on_find(self) -> None:
         if self.field.text().strip():
             self.list_requested.emit(self.field.text())
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.field.hasFocus():
-            self._on_find()
-            return
-        super().keyPressEvent(event)

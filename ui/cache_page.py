@@ -177,6 +177,6 @@ class StorageDialog(QDialog):
         row.addWidget(label(view.size, "muted"))
         clear = button(words.CLEAR, "flat13", lambda: self.clear_requested.emit(view.key))
         clear.setAccessibleName(f"{words.CLEAR} {view.name}")
-        clear.setEnabled(view.clearable)
+        clear.setVisible(view.clearable)
         row.addWidget(clear)
         return out

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from ui import model_strings as words
 from ui import strings
-from ui.controls import button, hline, label, pill, secondary_button
+from ui.controls import button, hline, label, pill
 from ui.layouts import FlowLayout
 from ui.model_views import DetailsView
 from ui.theme import theme
@@ -82,6 +82,7 @@ class DetailsDialog(QDialog):
         """Takes a new state of the checksum; the rest does not change while open."""
         self._view = view
         self._checksum.setText(view.checksum)
+        self._checksum.setAccessibleName(f"{words.CHECKSUM}: {view.checksum}")
         self._checksum.setVisible(bool(view.checksum))
         self._make.setVisible(view.can_checksum and (not view.checksum or view.checksum_busy))
         self._make.setEnabled(not view.checksum_busy)
@@ -121,21 +122,24 @@ class DetailsDialog(QDialog):
             grid.addWidget(shown, line, 1)
         return grid
 
-    def _checksum_row(self) -> QHBoxLayout:
+    def _checksum_row(self) -> QVBoxLayout:
+        """The button beside its name; the hash below, over the whole width, so it fits."""
         row = QHBoxLayout()
         row.setSpacing(16)
         name = label(words.CHECKSUM, "muted")
         name.setMinimumWidth(theme().px(150))
         self._checksum = _value("", words.CHECKSUM)
-        self._make = secondary_button(
-            words.CHECKSUM_MAKE, lambda: self.checksum_requested.emit(self._view.key)
+        self._make = button(
+            words.CHECKSUM_MAKE, "small", lambda: self.checksum_requested.emit(self._view.key)
         )
-        self._make.setProperty("kind", "small")
         row.addWidget(name)
-        row.addWidget(self._checksum, 1)
         row.addWidget(self._make)
-        row.addStretch(0 if self._view.checksum else 1)
-        return row
+        row.addStretch(1)
+        out = QVBoxLayout()
+        out.setSpacing(5)
+        out.addLayout(row)
+        out.addWidget(self._checksum)
+        return out
 
     def _template(self) -> QWidget:
         box = QPlainTextEdit(self._view.template)

@@ -7,7 +7,6 @@ keeps no copy.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from ui import model_strings as words
@@ -38,6 +37,7 @@ class TokenDialog(QDialog):
         self.save_button = primary_button(words.TOKEN_SAVE, self._on_save)
         self.save_button.setEnabled(False)
         self.field.textChanged.connect(self._on_text)
+        self.field.returnPressed.connect(self._on_save)
         self.remove_button = button(words.TOKEN_REMOVE, "danger", self.remove_requested.emit)
         self._note = label("", "muted", wrap=True)
         line = QHBoxLayout()
@@ -98,9 +98,3 @@ class TokenDialog(QDialog):
         if text:
             self.field.clear()
             self.save_requested.emit(text)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.field.hasFocus():
-            self._on_save()
-            return
-        super().keyPressEvent(event)
