@@ -28,7 +28,7 @@ from typing import TypeVar
 
 import msgspec
 
-from engine import engine_log, messages
+from engine import engine_log, messages, model_file
 from engine.child import Child
 from engine.errors import EngineCrashed, GenerationError, LoadError, from_info
 from engine.protocol import TextSink
@@ -128,6 +128,8 @@ class HostedEngine:
         self._begin("load")
         try:
             self._end_gently()
+            info = model_file.inspect(options.model_path)
+            model_file.check_loadable(info, try_anyway=True)
             self._check_killed()
             began = time.monotonic()
             child = Child(self._log_path)
@@ -137,7 +139,7 @@ class HostedEngine:
             if killed:
                 child.kill()
             answer = self._call(
-                lambda call: messages.Load(call, options),
+                lambda call: messages.Load(call, options, info),
                 messages.Loaded,
                 waiting=lambda: self._report(time.monotonic() - began),
             )

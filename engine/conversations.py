@@ -16,8 +16,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
 from engine import wire
 from engine._ffi import Native, NativeError, Owned
 from engine.types import GenerateRequest, Message, TextPart
@@ -46,7 +44,7 @@ class _State:
 
 @dataclass(slots=True)
 class _Chat:
-    fingerprint: bytes
+    fingerprint: str
     resident: _State | None = None
     checkpoint: _State | None = None
     running: Owned | None = field(default=None)
@@ -217,10 +215,10 @@ def _same(message: Message) -> tuple[object, ...]:
     return (message.role, wire.clean_text(message.text).strip(), media, message.tool_calls)
 
 
-def _fingerprint(request: GenerateRequest, speculative: bool) -> bytes:
+def _fingerprint(request: GenerateRequest, speculative: bool) -> str:
     """Everything fixed when a conversation is created."""
     sampling = wire.safe_sampling(request.sampling)
-    return msgspec.json.encode(
+    return repr(
         (
             request.system,
             request.tools,

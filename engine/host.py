@@ -106,8 +106,8 @@ class _Host:
     def _answer(self, command: messages.Command) -> messages.Event:
         engine = self._engine
         match command:
-            case messages.Load(call, options):
-                return messages.Loaded(call, engine.load(options))
+            case messages.Load(call, options, info):
+                return messages.Loaded(call, engine.load(options, info))
             case messages.Generate(call, request):
                 outcome = engine.generate(request, lambda batch: self.send(messages.Text(batch)))
                 return messages.Finished(call, outcome)

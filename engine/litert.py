@@ -24,6 +24,7 @@ from engine.types import (
     GenerateRequest,
     LoadedModel,
     LoadOptions,
+    ModelInfo,
     Outcome,
     UnloadReport,
 )
@@ -45,11 +46,12 @@ class LiteRtEngine:
 
     # -- load and unload ----------------------------------------------------------------
 
-    def load(self, options: LoadOptions) -> LoadedModel:
+    def load(self, options: LoadOptions, info: ModelInfo | None = None) -> LoadedModel:
+        """`info`: the header facts where the caller has them already."""
         self.unload()
         native = self._open()
         began = time.perf_counter()
-        loaded = loading.load(native, options)
+        loaded = loading.load(native, options, info)
         self._loaded = loaded
         self._chats = Conversations(native, loaded.engine, thinks=loaded.info.supports_thinking)
         return LoadedModel(

@@ -41,12 +41,10 @@ class Loaded(msgspec.Struct):
     notes: tuple[str, ...]
 
 
-def read_info(native: Native, path: str) -> ModelInfo:
+def complete_info(native: Native, info: ModelInfo) -> ModelInfo:
     """Header facts, completed by what only the library knows (dynamic context, ...)."""
-    info = model_file.inspect(path)
-    if info.state is FileState.INCOMPLETE:
-        model_file.check_loadable(info)
-    facts = native.file_facts(path)
+    model_file.check_loadable(info, try_anyway=True)
+    facts = native.file_facts(info.path)
     if facts is None:
         return info
     modalities = [Modality.TEXT]
@@ -96,9 +94,9 @@ def effective_options(options: LoadOptions, info: ModelInfo) -> tuple[LoadOption
     return changed, notes
 
 
-def load(native: Native, options: LoadOptions) -> Loaded:
+def load(native: Native, options: LoadOptions, info: ModelInfo | None = None) -> Loaded:
     """Makes the engine. Blocks for as long as it takes; cannot be cancelled natively."""
-    info = read_info(native, options.model_path)
+    info = complete_info(native, info or model_file.inspect(options.model_path))
     options, notes = effective_options(options, info)
     cache, note = prepare_cache(options)
     if note:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import msgspec
 
+from engine import wire
 from engine.types import (
     ErrorInfo,
     GenerateRequest,
     LoadedModel,
     LoadOptions,
+    ModelInfo,
     Outcome,
     TextBatch,
     UnloadReport,
@@ -21,8 +23,11 @@ from engine.types import (
 
 
 class Load(msgspec.Struct, frozen=True, tag="load"):
+    """`info` are the header facts, read by the parent: it costs the child no time then."""
+
     call: int
     options: LoadOptions
+    info: ModelInfo
 
 
 class Generate(msgspec.Struct, frozen=True, tag="generate"):
@@ -123,8 +128,22 @@ _events: msgspec.msgpack.Decoder[Event] = msgspec.msgpack.Decoder(Event)
 
 
 def encode(message: Command | Event) -> bytes:
-    """Thread-safe: the encoder keeps no state between calls."""
-    return _encoder.encode(message)
+    """Thread-safe: the encoder keeps no state between calls. A lone surrogate, which UTF-8
+    cannot carry, becomes U+FFFD as it would on the way to the engine."""
+    try:
+        return _encoder.encode(message)
+    except UnicodeEncodeError:
+        return _encoder.encode(_cleaned(msgspec.to_builtins(message)))
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, str):
+        return wire.clean_text(value)
+    if isinstance(value, dict):
+        return {_cleaned(k): _cleaned(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(v) for v in value]
+    return value
 
 
 def decode_command(data: bytes) -> Command:

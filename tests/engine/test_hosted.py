@@ -1,0 +1,259 @@
+"""What only the engine process can show: deaths, deadlines, the log, memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from engine import client, errors
+from engine.client import HostedEngine
+from engine.types import FinishReason, LoadOptions
+from tests.engine.conftest import Chat
+
+STORY = "Tell me a very long story about a cat and a dog in the garden."
+
+
+@pytest.fixture
+def options(demo_model: Path, cache: Path) -> LoadOptions:
+    return LoadOptions(model_path=str(demo_model), cache_dir=str(cache))
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[HostedEngine]:
+    made = HostedEngine(log_path=tmp_path / "logs" / "engine.log")
+    yield made
+    made.close()
+
+
+def test_acceptance_and_peak_come_with_the_unload(
+    engine: HostedEngine, options: LoadOptions
+) -> None:
+    engine.load(options)
+    Chat(engine, speculative=True).send(STORY)
+    report = engine.unload()
+    assert report.acceptance_rate is not None
+    assert 0 < report.acceptance_rate <= 1
+    assert report.peak_memory is not None
+    engine.load(options)
+    Chat(engine).send("Hello")
+    assert engine.unload().acceptance_rate is None
+
+
+def test_signs_of_life(engine: HostedEngine, options: LoadOptions) -> None:
+    seen: list[tuple[float, int | None]] = []
+    engine.on_progress = lambda seconds, rss: seen.append((seconds, rss))
+    assert engine.pid is None
+    assert engine.last_heartbeat is None
+    loaded = engine.load(options)
+    assert engine.pid == loaded.pid
+    assert seen
+    deadline = time.monotonic() + 10
+    while engine.rss is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert engine.rss is not None
+    assert engine.rss > 20_000_000
+    assert engine.last_heartbeat is not None
+    engine.unload()
+    assert engine.pid is None
+    assert not psutil.pid_exists(loaded.pid)
+
+
+def test_the_log_is_private_and_holds_no_words_of_the_chat(
+    engine: HostedEngine, options: LoadOptions
+) -> None:
+    engine.load(options)
+    answer = Chat(engine, system="Be a zebra.").send("Tell me about xylophones, please.")
+    engine.unload()
+    path = engine.log_path
+    assert path is not None
+    text = path.read_text()
+    assert "XNNPACK" in text
+    assert "zebra" not in text
+    assert "xylophone" not in text
+    assert answer.text[:20] not in text
+    if os.name == "posix":
+        assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks into /proc")
+def test_the_child_holds_no_qt_and_no_numpy(engine: HostedEngine, options: LoadOptions) -> None:
+    loaded = engine.load(options)
+    maps = Path(f"/proc/{loaded.pid}/maps").read_text()
+    assert "liblitert" in maps
+    for name in ("Qt6", "PySide6", "numpy"):
+        assert name not in maps
+
+
+def test_killed_from_outside_while_answering(engine: HostedEngine, options: LoadOptions) -> None:
+    loaded = engine.load(options)
+    chat = Chat(engine)
+    chat.on_batch = lambda _b: os.kill(loaded.pid, signal.SIGKILL)
+    with pytest.raises(errors.EngineCrashed) as caught:
+        chat.send(STORY)
+    assert caught.value.code == "crashed"
+    assert "9" in caught.value.params["exit"]
+    assert chat.batches, "the text so far was delivered"
+    with pytest.raises(errors.GenerationError):
+        chat.send("Hello")
+    chat.on_batch = lambda _b: None
+    engine.load(options)
+    assert chat.send("Hello").reason is FinishReason.END
+
+
+def test_killed_from_outside_while_idle(engine: HostedEngine, options: LoadOptions) -> None:
+    loaded = engine.load(options)
+    os.kill(loaded.pid, signal.SIGKILL)
+    with pytest.raises(errors.EngineCrashed):
+        Chat(engine).send("Hello")
+    engine.load(options)
+    assert engine.count_tokens("Hello") > 0
+
+
+def test_kill_ends_a_load_and_a_generation(engine: HostedEngine, options: LoadOptions) -> None:
+    engine.on_progress = lambda _s, _r: engine.kill()
+    with pytest.raises(errors.LoadError) as cancelled:
+        engine.load(options)
+    assert cancelled.value.code == "load_cancelled"
+    engine.on_progress = None
+    engine.load(options)
+    chat = Chat(engine)
+    chat.on_batch = lambda _b: engine.kill()
+    with pytest.raises(errors.EngineCrashed):
+        chat.send(STORY)
+    engine.kill()
+    engine.load(options)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGSTOP")
+def test_a_frozen_child_is_found_out_and_killed(
+    engine: HostedEngine, options: LoadOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "SILENT_S", 2.5)
+    loaded = engine.load(options)
+    chat = Chat(engine)
+    chat.on_batch = lambda _b: os.kill(loaded.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    with pytest.raises(errors.EngineCrashed) as caught:
+        chat.send(STORY)
+    assert caught.value.code == "unresponsive"
+    assert time.monotonic() - began < 30
+    assert not psutil.pid_exists(loaded.pid)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGSTOP")
+def test_closing_over_a_frozen_child_takes_about_a_second(
+    engine: HostedEngine, options: LoadOptions
+) -> None:
+    loaded = engine.load(options)
+    os.kill(loaded.pid, signal.SIGSTOP)
+    began = time.monotonic()
+    engine.close()
+    assert time.monotonic() - began < 8
+    assert not psutil.pid_exists(loaded.pid)
+
+
+def test_cancel_never_blocks_even_when_the_child_is_frozen(
+    engine: HostedEngine, options: LoadOptions
+) -> None:
+    if os.name != "posix":
+        pytest.skip("needs SIGSTOP")
+    loaded = engine.load(options)
+    chat = Chat(engine)
+    chat.on_batch = lambda _b: os.kill(loaded.pid, signal.SIGSTOP)
+    slowest: list[float] = []
+
+    def stop() -> None:
+        began = time.monotonic()
+        engine.cancel(chat.run_id)
+        slowest.append(time.monotonic() - began)
+
+    timer = threading.Timer(0.5, stop)
+    timer.start()
+    with pytest.raises(errors.EngineCrashed) as caught:
+        chat.send(STORY)
+    timer.join()
+    assert slowest[0] < 0.3
+    assert caught.value.code == "unresponsive"
+
+
+def test_a_damaged_graph_is_an_error_not_the_end(
+    engine: HostedEngine, options: LoadOptions, demo_model: Path, tmp_path: Path
+) -> None:
+    from engine.model_file import inspect
+
+    data = bytearray(demo_model.read_bytes())
+    main = next(s for s in inspect(demo_model).sections if s.model_type.endswith("prefill_decode"))
+    for at in range(main.begin + 64, main.begin + 200_000, 7):
+        data[at] ^= 0x5A
+    broken = tmp_path / "broken.litertlm"
+    broken.write_bytes(data)
+    import msgspec
+
+    with pytest.raises(errors.EngineError) as caught:
+        engine.load(msgspec.structs.replace(options, model_path=str(broken), cache="no"))
+    assert caught.value.code in errors.CODES
+    engine.load(options)
+    assert Chat(engine).send("Hello").reason is FinishReason.END
+
+
+def test_a_second_call_meanwhile_is_refused(engine: HostedEngine, options: LoadOptions) -> None:
+    engine.load(options)
+    chat = Chat(engine)
+    refused: list[str] = []
+
+    def again(_batch: object) -> None:
+        if not refused:
+            with pytest.raises(errors.GenerationError) as caught:
+                engine.count_tokens("x")
+            refused.append(caught.value.code)
+
+    chat.on_batch = again
+    chat.send("Hello")
+    assert refused == ["busy"]
+
+
+PARENT = """
+import os, sys
+from engine.client import HostedEngine
+from engine.types import LoadOptions
+
+if __name__ == "__main__":
+    engine = HostedEngine()
+    loaded = engine.load(LoadOptions(model_path=sys.argv[1], cache="no"))
+    print(loaded.pid, flush=True)
+    {end}
+"""
+
+
+@pytest.mark.parametrize(
+    "end", ["os._exit(3)", "os.kill(os.getpid(), 9)", "sys.exit(0)", "raise SystemError('x')"]
+)
+def test_the_child_ends_with_its_parent(demo_model: Path, tmp_path: Path, end: str) -> None:
+    if os.name != "posix" and "kill" in end:
+        pytest.skip("needs signals")
+    script = tmp_path / "parent.py"
+    script.write_text(textwrap.dedent(PARENT).replace("{end}", end))
+    root = str(Path(client.__file__).resolve().parents[1])
+    done = subprocess.run(
+        [sys.executable, str(script), str(demo_model)],
+        capture_output=True,
+        text=True,
+        timeout=90,
+        env={**os.environ, "PYTHONPATH": root},
+        check=False,
+    )
+    pid = int(done.stdout.split()[0])
+    deadline = time.monotonic() + 15
+    while psutil.pid_exists(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not psutil.pid_exists(pid)
