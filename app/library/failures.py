@@ -1,15 +1,8 @@
-"""Why a download stopped, as plain values; `ui.model_strings` has a sentence for each code.
-
-Codes: token_needed, token_bad, licence_needed, forbidden, repo_unknown, gone, rate_limited,
-server_error, captive_portal, not_a_model, incomplete, range_refused, wrong_size, checksum,
-no_space, no_space_cache, disk_full, write_failed, unreachable, tls, proxy, cut, bad_redirect,
-bad_url, http_error, bad_listing, no_models, broken.
-"""
+"""Why a download stopped, as plain values; `ui.model_strings` has a sentence for each code."""
 
 from __future__ import annotations
 
 import errno
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -17,8 +10,37 @@ from email.utils import parsedate_to_datetime
 import msgspec
 
 CODES = frozenset(
-    re.findall(r"[a-z_]+", (__doc__ or "").split("Codes:")[1])
-)  # the list above is the list; a test checks that each has a sentence
+    [
+        "token_needed",
+        "token_bad",
+        "licence_needed",
+        "forbidden",
+        "repo_unknown",
+        "gone",
+        "rate_limited",
+        "server_error",
+        "captive_portal",
+        "not_a_model",
+        "incomplete",
+        "range_refused",
+        "wrong_size",
+        "checksum",
+        "no_space",
+        "no_space_cache",
+        "disk_full",
+        "write_failed",
+        "unreachable",
+        "tls",
+        "proxy",
+        "cut",
+        "bad_redirect",
+        "bad_url",
+        "http_error",
+        "bad_listing",
+        "no_models",
+        "broken",
+    ]
+)
 
 MAX_RETRY_AFTER_S = 900.0
 
