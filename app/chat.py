@@ -90,6 +90,11 @@ class Chat:
         """Id of the turn being written, None when idle."""
         return self._answer.id if self._answer is not None and self.busy else None
 
+    def last_status(self) -> TurnStatus | None:
+        """How the last turn of the active path stands, None in an empty chat."""
+        path = self.conversation.path()
+        return path[-1].status if path else None
+
     def details(self, node_id: str) -> str:
         """Raw engine text behind a failed turn of this run of the program."""
         return self._details.get(node_id, "")

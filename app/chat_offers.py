@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from app.chat import Chat
 from app.chat_context import ChatContext
 from app.chat_state import ChatState
-from app.conversation import Role
+from app.conversation import Role, TurnStatus
 from app.notices import Action, Level, Notice, Notices
 from ui import strings, strings_core
 from ui.conversation_page import ConversationPage
@@ -24,7 +24,7 @@ _ENGINE_FAILURES = frozenset({"send_failed", "no_final", "unresponsive"})
 
 
 class ChatOffers:
-    """Main thread. `restart` and `larger_context` are set by the engine's controller."""
+    """Main thread. `restart`, `worked` and `larger_context` are set by the engine's controller."""
 
     def __init__(self, owner: ChatController, context: ChatContext, notices: Notices) -> None:
         self._owner = owner
@@ -33,6 +33,8 @@ class ChatOffers:
         self._failures = 0
         self._watching: dict[str, asyncio.TimerHandle] = {}
         self.restart: Callable[[], None] = lambda: None
+        self.worked: Callable[[], None] = lambda: None
+        """Called after every answer that came to its own end."""
         self.larger_context: Callable[[], None] = lambda: None
 
     def message_too_long(self, chat: Chat, page: ConversationPage) -> None:
@@ -69,6 +71,8 @@ class ChatOffers:
         if chat.state is ChatState.IDLE:
             self._failures = 0
             self._notices.dismiss("failing")
+            if chat.last_status() in (TurnStatus.DONE, TurnStatus.LIMIT):
+                self.worked()
         elif chat.state is ChatState.FAILED:
             code = chat.error.code if chat.error else ""
             self._failures = self._failures + 1 if code in _ENGINE_FAILURES else 0

@@ -89,6 +89,7 @@ class EngineController(QObject):
     def attach_chats(self, chats: ChatController) -> None:
         self._chats = chats
         chats.offers.restart = self.restart
+        chats.offers.worked = self.forget_crash
         chats.offers.larger_context = lambda: self.keep(self.flow.configure())
 
     # What others use

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from app import (
     benchmark_controller,
+    help_controller,
     history_controller,
     logs,
     models_controller,
@@ -175,6 +176,7 @@ class Program:
         self.library = models_controller.attach(self.window, self.services)
         self.tools = tools_controller.attach(self.window, self.services)
         self.benchmark = benchmark_controller.attach(self.window, self.services)
+        self.help = help_controller.attach(self.window, self.services)
         self._join()
         logs.on_uncaught = self._on_uncaught
 
@@ -184,6 +186,7 @@ class Program:
         flow.local_models = lambda: [m.path for m in library.found.models] if library.found else ()
         flow.browse = self.library.show
         flow.measured = self.benchmark.texts_for
+        flow.measure = self.benchmark.measure
         self.benchmark.changed.connect(self.services.chats.refresh)
 
     def start(self, file: str | None = None) -> None:
@@ -192,6 +195,7 @@ class Program:
         self.window.restore_layout(_layout(services.settings))
         services.chats.new_chat()
         self.window.show()
+        self.help.welcome()
         services.models.keep(self.history.start())
         services.models.keep(services.models.start(file))
 

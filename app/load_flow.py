@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
+from PySide6.QtWidgets import QDialog
 
 import resources
 from app.backend_check import BackendCheck
@@ -51,10 +52,25 @@ class LoadFlow:
         """Set by the model library: shows its catalogue."""
         self.measured: Callable[[str, Backend], dict[SpecMode, str]] = lambda _path, _on: {}
         """Set by the benchmark: texts of the speculative picker."""
+        self.measure: Callable[[str, Backend], None] | None = None
+        """Set by the benchmark: opens the tab, aimed at a model."""
 
     async def pick(self) -> None:
         """The picker, then the load dialog of what was chosen."""
-        await self.ask_file()
+        from ui.model_picker import ModelPicker
+
+        dialog = ModelPicker(await self.picker_view(), self._window)
+        dialog.catalogue_button.setVisible(self.browse is not None)
+        chosen: list[str] = []
+        browse: list[bool] = []
+        dialog.picked.connect(chosen.append)
+        dialog.file_picked.connect(chosen.append)
+        dialog.catalogue_requested.connect(lambda: browse.append(True))
+        await _closed(dialog)
+        if browse and self.browse is not None:
+            self.browse()
+        for path in chosen[:1]:
+            await self.open_file(path)
 
     async def ask_file(self) -> None:
         filters = f"{strings.MODEL_FILES};;{strings.ALL_FILES}"
@@ -133,14 +149,34 @@ class LoadFlow:
         await self._owner.switch(wanted, choice.spec if info.supports_mtp else None)
 
     async def _ask(self, view: LoadDialogView) -> LoadChoice | None:
-        return LoadChoice(
-            path=view.path,
-            backend=view.backend,
-            spec=view.spec.mode,
-            context_tokens=view.context_tokens,
-            threads=view.threads,
-            cache=view.cache,
-        )
+        from ui.load_dialog import LoadDialog
+
+        dialog = LoadDialog(view, self._window)
+        chosen: list[LoadChoice] = []
+        dialog.chosen.connect(chosen.append)
+        measure: list[Backend] = []
+        dialog.measure_requested.connect(lambda: measure.append(dialog.choice().backend))
+        await _closed(dialog)
+        if measure and self.measure is not None:
+            self.measure(view.path, measure[0])
+        return chosen[0] if chosen else None
+
+
+async def _closed(dialog: QDialog) -> None:
+    """Opens a dialog and waits until it is closed. Cancelling the wait closes it."""
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def finish(_result: int) -> None:
+        if not done.done():
+            done.set_result(None)
+
+    dialog.finished.connect(finish)
+    dialog.open()
+    try:
+        await done
+    except asyncio.CancelledError:
+        dialog.reject()
+        raise
 
 
 def _absolute(path: str) -> str:

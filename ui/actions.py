@@ -100,6 +100,7 @@ MENUS: tuple[tuple[str, tuple[ActionSpec, ...]], ...] = (
         (
             ActionSpec("shortcuts", "&Keyboard shortcuts", ("F1",)),
             ActionSpec("logs", "Show &log", ("Ctrl+J",)),
+            ActionSpec("check_engine", "Check &engine"),
             ActionSpec("save_report", "Save problem &report…"),
             SEPARATOR,
             ActionSpec("about", "&About Tandem"),

@@ -78,3 +78,7 @@ THREADS_OF = "{count} threads"
 THREADS_ALL = "all cores"
 UP_TO = "up to {count} tokens"
 CRASHED_HERE = "stopped the engine last time"
+
+CHECK_TITLE = "Check engine"
+CHECKING = "Checking the engine with the demo model…"
+CHECK_PASSED = "The engine works on this computer."

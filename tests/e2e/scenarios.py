@@ -14,16 +14,17 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QDialog, QPushButton
 
 from app.chat import Chat
 from app.chat_state import ChatState
-from app.conversation import Node, TurnStatus
+from app.conversation import ChatSettings, Node, TurnStatus
 from app.engine_state import Phase
 from app.gui import Program
 from engine.types import SpecMode
 from ui.conversation_page import ConversationPage
 from ui.dialogs import AskDialog
+from ui.load_dialog import LoadDialog
 
 LONG = "Write a very long story about a river, the fish in it, the mill and the old miller."
 GAUGE = re.compile(
@@ -100,6 +101,10 @@ class Person:
         assert button is not None
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
+    def dialog(self, kind: type[QDialog]) -> QDialog | None:
+        shown = (w for w in QApplication.topLevelWidgets() if w.isVisible())
+        return next((w for w in shown if isinstance(w, kind)), None)
+
     def notice(self) -> str:
         current = self.services.notices.current
         return current.key if current is not None else ""
@@ -169,9 +174,9 @@ async def switching(me: Person) -> None:
     await me.ask("My dog is called Rex.")
     me.type("unsent words")
     plain = os.environ["TANDEM_TEST_PLAIN_MODEL"]
-    models = me.services.models
-    info = await me.services.facts.inspect(plain)
-    models.keep(models.switch(models.fitting(models.options_for(plain), info), SpecMode.ON))
+    me.services.settings.change(chat=ChatSettings(spec=SpecMode.ON))
+    me.window.model_dropped.emit(plain)
+    await me.press("Load")
     await me.press("Switch")
     await me.until(lambda: (i := me.services.state.info) is not None and i.path == plain)
     assert me.page.draft() == "unsent words"
@@ -214,6 +219,26 @@ async def dying(me: Person) -> None:
     await me.until(lambda: me.services.state.phase is Phase.NONE)
     assert (await me.ask("And now?")).status is not TurnStatus.FAILED
     assert me.services.settings.value.crashed == ()
+
+
+async def picking(me: Person) -> None:
+    """The picker, the load dialog with its choices, and what was chosen is used."""
+    await me.ready()
+    me.window.switch_model_requested.emit()
+    await me.press("Load")
+    await me.until(lambda: me.dialog(LoadDialog))
+    dialog = me.dialog(LoadDialog)
+    assert isinstance(dialog, LoadDialog)
+    assert dialog.spec is not None
+    dialog.spec.set_value("on")
+    dialog.context.setValue(512)
+    await asyncio.sleep(0.05)
+    await me.press("Load")
+    await me.until(lambda: "context 512 tokens" in me.window.header("chat").text_shown())
+    assert "speculative on" in me.window.header("chat").text_shown()
+    answer = await me.ask("Hello")
+    assert answer.run is not None
+    assert (answer.run.speculative, answer.run.context_total) == (True, 512)
 
 
 async def failing_load(me: Person) -> None:
@@ -294,6 +319,7 @@ SCENARIOS: dict[str, Callable[[Person], Coroutine[Any, Any, None]]] = {
         chatting,
         speculation,
         switching,
+        picking,
         dying,
         failing_load,
         tabs,

@@ -47,6 +47,10 @@ def test_chat_stop_and_speculation(display: str, tandem_home: Path) -> None:
     drive(("chatting", "speculation"), display, tandem_home)
 
 
+def test_the_picker_and_the_load_dialog(display: str, tandem_home: Path) -> None:
+    drive(("picking",), display, tandem_home)
+
+
 def test_tabs_and_a_bad_file(display: str, tandem_home: Path) -> None:
     drive(("tabs", "failing_load"), display, tandem_home)
 
