@@ -183,8 +183,10 @@ class History:
         return not self._failing
 
     async def save_whole(self, conversations: Iterable[Conversation]) -> bool:
-        """Heads and all turns, for imports. One transaction."""
+        """Heads and all turns, for imports. One transaction. What a deleted conversation of
+        the same id left behind is replaced."""
         for conversation in conversations:
+            self._pending["clear", conversation.id] = _clearer(conversation.id)
             self.save_soon(conversation, conversation.nodes.values())
         await self.flush()
         return not self._failing
@@ -284,6 +286,10 @@ class History:
 
 def _dropper(conversation_id: str, node_id: str) -> Write:
     return lambda db: db.drop_nodes(conversation_id, (node_id,))
+
+
+def _clearer(conversation_id: str) -> Write:
+    return lambda db: db.clear(conversation_id)
 
 
 def _write_singly(database: HistoryDatabase, batch: dict[tuple[str, ...], Write]) -> None:

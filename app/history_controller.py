@@ -55,7 +55,8 @@ class HistoryController(QObject):
         self._chats = services.chats
         self._tasks: set[asyncio.Task[object]] = set()
         self._closed: list[str] = []
-        self._ready = False
+        self.ready = False
+        """True once the tabs of the last time are back."""
         self._days = QTimer(self)
         self._history.on_problem = self._on_problem
         self.sidebar = Sidebar()
@@ -118,7 +119,7 @@ class HistoryController(QObject):
             self._chats.new_chat()
         if blank is not None and len(self._chats.chats) > 1:
             self._drop_blank(blank)
-        self._ready = True
+        self.ready = True
         self._on_current(self._window.chat.current_key())
         if report.interrupted:
             self._services.notices.post(
@@ -137,7 +138,7 @@ class HistoryController(QObject):
 
     async def stop(self) -> bool:
         """Writes everything and ends the history thread; False when something was lost."""
-        self._ready = False
+        self.ready = False
         self._days.stop()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=2)
@@ -239,7 +240,7 @@ class HistoryController(QObject):
 
     def _keep_tabs(self) -> None:
         """Remembers which conversations are open; empty ones are not worth coming back."""
-        if not self._ready:
+        if not self.ready:
             return
         keys = tuple(
             c.key for c in self._chats.chats if c.conversation.nodes or c.conversation.draft

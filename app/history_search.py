@@ -122,13 +122,15 @@ def _hits(rows: Iterable[tuple[Any, ...]], limit: int) -> list[Hit]:
     hits: dict[str, Hit] = {}
     for name, title, updated, node, snippet, marks in rows:
         key = read_text(name)
-        if key not in hits and len(hits) < limit:
-            hits[key] = Hit(
-                conversation=key,
-                title=read_text(title),
-                updated=float(updated),
-                node=read_text(node),
-                snippet=snippet,
-                marks=marks,
-            )
+        hit = Hit(
+            conversation=key,
+            title=read_text(title),
+            updated=float(updated),
+            node=read_text(node),
+            snippet=snippet,
+            marks=marks,
+        )
+        # A title that matches puts its conversation first; the turn that matches is shown.
+        if (key in hits and not hits[key].node) or (key not in hits and len(hits) < limit):
+            hits[key] = hit
     return list(hits.values())

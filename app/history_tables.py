@@ -94,6 +94,15 @@ class HistoryTables:
             )
             self.db.execute("DELETE FROM node WHERE conversation = ? AND id = ?", key)
 
+    def clear(self, conversation: str) -> None:
+        """Removes all turns of a conversation and brings it back if it was deleted."""
+        self.db.execute(
+            "DELETE FROM search WHERE rowid IN (SELECT key FROM node WHERE conversation = ?)",
+            (store_text(conversation),),
+        )
+        self.db.execute("DELETE FROM node WHERE conversation = ?", (store_text(conversation),))
+        self.mark_deleted(conversation, False)
+
     def mark_deleted(self, conversation: str, deleted: bool) -> None:
         self.db.execute(
             "UPDATE conversation SET deleted = ? WHERE id = ?",
