@@ -310,7 +310,7 @@ def finished(at: Place) -> int:
     try:
         with closing(sqlite3.connect(f"file:{files[0]}?mode=ro", uri=True)) as database:
             rows = database.execute(
-                "SELECT count(*) FROM message WHERE role = 'assistant' AND status = 'done'"
+                "SELECT count(*) FROM node WHERE role = 'assistant' AND status = 'done'"
                 " AND length(text) > 0"
             )
             return int(rows.fetchone()[0])
@@ -329,7 +329,7 @@ def logs(at: Place) -> str:
     """The ends of the program's own logs, for the one who has to find out."""
     found = []
     for file in sorted((at.home / "data").rglob("*.log")):
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()[-40:]
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()[-25:]
         found.append("\n".join([f"--- {file.name}", *lines]))
     return "\n".join(found)
 
@@ -352,7 +352,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if LINUX and not options.no_window:
                 check_window(at)
         except (SmokeError, subprocess.TimeoutExpired) as error:
-            print(f"smoke: FAILED: {error}\n{logs(at)}", file=sys.stderr)
+            print(f"{logs(at)}\nsmoke: FAILED: {error}", file=sys.stderr)
             return 1
     print("smoke: everything works")
     return 0
