@@ -21,6 +21,7 @@ import httpx
 import msgspec
 
 from app.library import journal
+from app.library.access import Access
 from app.library.download_types import (
     ACTIVE,
     DownloadPolicy,
@@ -29,7 +30,7 @@ from app.library.download_types import (
     DownloadStatus,
 )
 from app.library.failures import DownloadFailure, Failure
-from app.library.http import Access, make_client
+from app.library.http import make_client
 from app.library.speed import Speed
 from app.library.transfer import Transfer
 

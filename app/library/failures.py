@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 import msgspec
 
 CODES = frozenset(
-    [
+    {
         "token_needed",
         "token_bad",
         "licence_needed",
@@ -39,7 +39,7 @@ CODES = frozenset(
         "bad_listing",
         "no_models",
         "broken",
-    ]
+    }
 )
 
 MAX_RETRY_AFTER_S = 900.0

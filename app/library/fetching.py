@@ -10,7 +10,10 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from app.library import journal
+from app.library.access import Access
 from app.library.catalogue import CatalogueEntry
 from app.library.download_types import (
     DownloadPolicy,
@@ -18,14 +21,16 @@ from app.library.download_types import (
     DownloadState,
     DownloadStatus,
 )
-from app.library.downloads import Downloads
 from app.library.failures import DownloadFailure
-from app.library.http import Access
 from app.library.huggingface import Hub, RemoteModel, parse
 from app.library.local import LocalModel
 from app.library.names import free_target
 from app.library.records import Origin
 from app.secrets import Secret, TokenStore
+
+if TYPE_CHECKING:
+    from app.library.downloads import Downloads
+
 
 Listener = Callable[[DownloadStatus], None]
 
@@ -52,31 +57,71 @@ class Fetching:
         self._folder = folder
         self._loop = loop
         self._closed = False
-        self._manager = Downloads(
-            self._on_change_elsewhere, self._access, cache_folder, check, policy
-        )
+        self._cache_folder = cache_folder
+        self._check = check
+        self._policy = policy
+        self._manager: Downloads | None = None
+        self._starting: asyncio.Task[Downloads] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self, folder: Path | None) -> None:
-        """Downloads an earlier run left unfinished come back as paused."""
-        self._manager.start((folder,) if folder else ())
+    async def start(self, folder: Path | None) -> None:
+        """Downloads an earlier run left unfinished come back as paused. Without any, the
+        network parts are not even imported before the first download."""
+        if folder is not None:
+            left = await self._loop.run_in_executor(None, journal.found_in, folder)
+            if left:
+                await self._ready()
 
     def close_blocking(self) -> None:
         """Stops all traffic and keeps partials. On any thread but the main one."""
-        self._manager.close()
+        if self._manager is not None:
+            self._manager.close()
 
     def forget_changes(self) -> None:
         """From now on nobody is told anything: the program is closing."""
         self._closed = True
 
+    async def _ready(self) -> Downloads:
+        """The manager, made at the first use; its imports happen off the main thread."""
+        if self._starting is None:
+            self._starting = self._loop.create_task(self._make())
+        return await asyncio.shield(self._starting)
+
+    async def _make(self) -> Downloads:
+        make = await self._loop.run_in_executor(None, _import_manager)
+        if self._closed:
+            raise asyncio.CancelledError
+        manager = make(
+            self._on_change_elsewhere, self._access, self._cache_folder, self._check, self._policy
+        )
+        manager.start((self._folder,))
+        self._manager = manager
+        return manager
+
+    def _do(self, action: Callable[[Downloads], None]) -> None:
+        """Does something with the manager, now if there is one, else as soon as there is."""
+        if self._manager is not None:
+            action(self._manager)
+            return
+
+        async def later() -> None:
+            action(await self._ready())
+
+        task = self._loop.create_task(later())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     # ---- what a person asks for ----
 
     def entry(self, entry: CatalogueEntry) -> None:
         target = free_target(self._folder, Path(entry.file).name, self._taken(entry.key))
-        self._manager.add(self.hub.request_for_entry(entry, str(target)))
+        request = self.hub.request_for_entry(entry, str(target))
+        self._do(lambda m: m.add(request))
 
     def file(self, found: RemoteModel) -> None:
         target = free_target(self._folder, found.file, self._taken(f"{found.repo}/{found.file}"))
-        self._manager.add(self.hub.request_for_file(found, str(target)))
+        request = self.hub.request_for_file(found, str(target))
+        self._do(lambda m: m.add(request))
 
     def again(self, model: LocalModel, origin: Origin | None, entry: CatalogueEntry | None) -> bool:
         """Fetches a damaged file anew, into its place. False if nobody knows from where."""
@@ -93,24 +138,25 @@ class Fetching:
             request = self.hub.request_for_entry(entry, model.path)
         else:
             return False
-        self._manager.add(request)
+        self._do(lambda m: m.add(request))
         return True
 
     def pause(self, key: str) -> None:
-        self._manager.pause(key)
+        self._do(lambda m: m.pause(key))
 
     def resume(self, key: str, *, despite_cache: bool = False) -> None:
-        self._manager.resume(key, despite_cache=despite_cache)
+        self._do(lambda m: m.resume(key, despite_cache=despite_cache))
 
     def cancel(self, key: str) -> None:
-        self._manager.cancel(key)
+        self._do(lambda m: m.cancel(key))
 
     async def list_repository(self, text: str) -> tuple[RemoteModel, ...]:
         """Raises `DownloadFailure`. The keyring is asked only if the hub wants a token."""
         pasted = parse(text, self.hub.endpoint)
+        manager = await self._ready()
 
         async def once(token: Secret | None) -> tuple[RemoteModel, ...]:
-            work = self._manager.submit(lambda c: self.hub.list_files(c, pasted, token))
+            work = manager.submit(lambda c: self.hub.list_files(c, pasted, token))
             return await asyncio.wrap_future(work)
 
         try:
@@ -122,7 +168,8 @@ class Fetching:
 
     async def test_token(self, token: Secret) -> str:
         """The name of the token's account. Raises `DownloadFailure`."""
-        work = self._manager.submit(lambda c: self.hub.test_token(c, token))
+        manager = await self._ready()
+        work = manager.submit(lambda c: self.hub.test_token(c, token))
         return await asyncio.wrap_future(work)
 
     # ---- inside ----
@@ -151,3 +198,10 @@ class Fetching:
         if failed and (before is None or before.state is not DownloadState.FAILED):
             self.failed(status)
         self.changed()
+
+
+def _import_manager() -> type[Downloads]:
+    """Takes a while the first time: httpx and its friends."""
+    from app.library.downloads import Downloads
+
+    return Downloads

@@ -15,8 +15,8 @@ from contextlib import asynccontextmanager
 import httpx
 import truststore
 
+from app.library.access import Access, origin
 from app.library.failures import DownloadFailure
-from app.secrets import Secret
 
 MAX_REDIRECTS = 10
 _USER_AGENT = "Tandem (desktop chat for .litertlm models)"
@@ -42,31 +42,6 @@ def make_client(read_timeout_s: float, connect_timeout_s: float = 15.0) -> httpx
     except (ImportError, ValueError, httpx.InvalidURL) as error:
         # The message may quote the proxy address with its password: only the type is told.
         raise DownloadFailure("proxy", reason=type(error).__name__) from None
-
-
-def origin(url: httpx.URL | str) -> tuple[str, str, int | None]:
-    """Scheme, host and port: what has to be equal for the token to be sent."""
-    parsed = httpx.URL(url)
-    default = {"http": 80, "https": 443}.get(parsed.scheme)
-    return parsed.scheme, parsed.host.lower(), parsed.port or default
-
-
-class Access:
-    """Who may be shown the token: the hub's origin, and nobody else."""
-
-    __slots__ = ("endpoint", "token")
-
-    def __init__(self, endpoint: str, token: Secret | None) -> None:
-        self.endpoint = endpoint
-        self.token = token
-
-    def headers_for(self, url: httpx.URL) -> dict[str, str]:
-        if self.token and origin(url) == origin(self.endpoint):
-            return {"Authorization": f"Bearer {self.token.reveal()}"}
-        return {}
-
-    def covers(self, url: str) -> bool:
-        return bool(self.token) and origin(url) == origin(self.endpoint)
 
 
 class Opened:
@@ -99,7 +74,7 @@ async def opened(
     first: httpx.Headers | None = None
     for _ in range(MAX_REDIRECTS):
         request = client.build_request(
-            method, current, headers={**(headers or {}), **access.headers_for(current)}
+            method, current, headers={**(headers or {}), **access.headers_for(str(current))}
         )
         try:
             response = await client.send(request, stream=True)
@@ -112,7 +87,7 @@ async def opened(
                 yield Opened(response, first)
                 return
             following = _followed(current, location)
-            if not cross_hosts and origin(following) != origin(url):
+            if not cross_hosts and origin(str(following)) != origin(url):
                 yield Opened(response, first)
                 return
             current = following

@@ -7,7 +7,6 @@ belongs to downloads alone, and writing there is what slows a sender that is too
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import os
 import threading
 from collections.abc import AsyncIterator
@@ -18,6 +17,7 @@ import httpx
 
 from app.library.download_types import DownloadState
 from app.library.failures import DownloadFailure, Failure
+from app.library.hashing import hash_blocking
 from app.library.http import network_failure
 from app.library.names import journal_path, partial_path
 
@@ -99,15 +99,6 @@ async def hash_file(path: Path) -> str:
         return await asyncio.to_thread(hash_blocking, path, stop)
     finally:
         stop.set()
-
-
-def hash_blocking(path: Path, stop: threading.Event | None = None) -> str:
-    """The same on the calling thread. Meaningless after `stop` was set. Raises `OSError`."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as file:
-        while not (stop and stop.is_set()) and (block := file.read(1 << 20)):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _sync_folder(folder: Path) -> None:

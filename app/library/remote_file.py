@@ -7,8 +7,9 @@ import re
 import httpx
 import msgspec
 
+from app.library.access import Access
 from app.library.failures import DownloadFailure, from_status
-from app.library.http import Access, opened
+from app.library.http import opened
 
 _SHA256 = re.compile(r"^[0-9a-f]{64}$")
 _RANGE = re.compile(r"^bytes\s+(\d+)-(\d+)/(\d+|\*)$", re.IGNORECASE)

@@ -21,10 +21,10 @@ from app.library.cache import EngineCache, clear_folder
 from app.library.catalogue import CatalogueEntry, load_catalogue
 from app.library.download_types import DownloadPolicy, DownloadState, DownloadStatus
 from app.library.fetching import Fetching
+from app.library.hashing import hash_blocking
 from app.library.huggingface import Hub
 from app.library.local import CapabilityCache, LocalModel, Places
 from app.library.looking import Found, check_whole, look_around, try_folder
-from app.library.partial_file import hash_blocking
 from app.library.records import Origin, Records
 from app.paths import Paths, model_key
 from app.secrets import TokenStore
@@ -90,7 +90,7 @@ class Library:
         self.records = await self.on_disk(records.read, self._file)
         folder = await self.on_disk(try_folder, self.own_folder)
         await self.on_disk(self._commit_leftovers)
-        self.fetch.start(folder)
+        await self.fetch.start(folder)
         await self.rescan()
 
     async def close(self) -> None:

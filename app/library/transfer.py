@@ -16,10 +16,11 @@ from pathlib import Path
 import httpx
 
 from app.library import journal, partial_file
+from app.library.access import Access
 from app.library.download_types import DownloadPolicy, DownloadRequest, DownloadState
 from app.library.failures import DownloadFailure, from_os_error, from_status
 from app.library.fit import disk_need, free_bytes
-from app.library.http import Access, opened
+from app.library.http import opened
 from app.library.names import partial_path
 from app.library.remote_file import (
     RemoteFile,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.library.access import Access
 from app.library.download_types import (
     DownloadPolicy,
     DownloadRequest,
@@ -16,7 +17,6 @@ from app.library.download_types import (
     DownloadStatus,
 )
 from app.library.downloads import Downloads
-from app.library.http import Access
 from app.secrets import Secret
 from tests.fakes.http_server import ModelServer, served
 

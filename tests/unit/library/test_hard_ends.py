@@ -26,7 +26,7 @@ import sys, time
 from pathlib import Path
 from app.library.download_types import DownloadRequest
 from app.library.downloads import Downloads
-from app.library.http import Access
+from app.library.access import Access
 
 url, folder = sys.argv[1], Path(sys.argv[2])
 manager = Downloads(lambda s: None, lambda: Access(url, None), folder / "cache", lambda p: None)
