@@ -21,7 +21,6 @@ from typing import TextIO
 
 from engine import memory, messages
 from engine.errors import EngineError
-from engine.litert import LiteRtEngine
 
 HEARTBEAT_S = 1.0
 
@@ -60,6 +59,9 @@ def redirect_output(path: str) -> TextIO:
 
 class _Host:
     def __init__(self, commands: Connection, events: Connection) -> None:
+        # Imported here, so that the parent, which only names `main`, never loads cffi.
+        from engine.litert import LiteRtEngine
+
         self._commands, self._events = commands, events
         self._engine = LiteRtEngine()
         self._queue: queue.SimpleQueue[messages.Command] = queue.SimpleQueue()

@@ -59,6 +59,9 @@ def inspect(path: str | os.PathLike[str]) -> ModelInfo:
         raise ModelFileError("empty", path=text)
     try:
         return _read(text, status)
+    except ModelFileError as error:
+        error.params.setdefault("path", text)
+        raise
     except OSError as error:
         raise ModelFileError("unreadable", str(error), path=text) from error
 
