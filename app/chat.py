@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 
 from app import chat_turns as turns
+from app import wording
 from app.chat_context import ChatContext, ChatEvent, Rejected
 from app.chat_state import ChatState, step
 from app.conversation import (
@@ -37,7 +38,6 @@ from engine.types import (
     Outcome,
     TextBatch,
 )
-from ui import strings
 from ui.views import GaugeView
 
 log = logging.getLogger(__name__)
@@ -382,8 +382,7 @@ class Chat:
         code = turns.problem_code(outcome, answer)
         if code:
             self.error = outcome.error or ErrorInfo(code)
-            answer.error = strings.error_of(self.error).sentence
-            self._details[answer.id] = self.error.detail
+            self._tell_problem(answer, self.error)
             if code == "empty_answer":
                 answer.status = TurnStatus.FAILED
         self.gauge = gauge_of(answer)
@@ -393,11 +392,19 @@ class Chat:
     def _fail(self, answer: Node, problem: EngineError) -> None:
         self.error = problem.info()
         answer.status = TurnStatus.FAILED
-        answer.error = strings.error_of(self.error).sentence
-        self._details[answer.id] = problem.detail
+        self._tell_problem(answer, self.error)
+        old = self.gauge
+        self.gauge = GaugeView(used=old.used, total=old.total, elapsed_s=old.elapsed_s)
         if not isinstance(problem, EngineCrashed):
             log.info("send failed: %s", problem.code)
         self._end(answer, ChatState.FAILED)
+
+    def _tell_problem(self, answer: Node, error: ErrorInfo) -> None:
+        """Puts the sentence into the turn, with the names of model and backend."""
+        options = self.context.options()
+        info = self.context.known(options.model_path) if options is not None else None
+        answer.error = wording.explain(error, options, info).sentence
+        self._details[answer.id] = error.detail
 
     def _reject(self, answer: Node, outcome: Outcome) -> None:
         """Takes the turn back: the message goes into the box again, with the numbers."""

@@ -173,7 +173,6 @@ class Program:
         self._stages()
         self.history = history_controller.attach(self.window, self.services)
         self.library = models_controller.attach(self.window, self.services)
-        self.library = models_controller.attach(self.window, self.services)
         self.tools = tools_controller.attach(self.window, self.services)
         self.benchmark = benchmark_controller.attach(self.window, self.services)
         self.help = help_controller.attach(self.window, self.services)
