@@ -46,6 +46,8 @@ async def watched(raw: Stream, ended: asyncio.Event) -> AsyncIterator[Stream]:
         finally:
             group.cancel_scope.cancel()
             receive.close()
+            # The SDK forgets this one when the server's end breaks while it waits for it.
+            raw.close()
 
 
 def value_of(result: types.CallToolResult) -> object:
