@@ -72,8 +72,10 @@ GREEDY_NOTE = (
     "Both legs decode greedily (top-k 1): while speculating the engine does so whatever is "
     "set, and so both write the same words."
 )
-INTERVAL_PROMPTS = "The interval covers how much the answer depends on the prompt."
-INTERVAL_RUNS = "The interval covers run-to-run noise for these prompts only."
+INTERVAL_NOTE = (
+    "The interval holds the noise of the machine and how much these prompts differ; other "
+    "prompts may behave otherwise."
+)
 
 GPU_WAY_OUT = "Here: --backend cpu measures on the CPU."
 

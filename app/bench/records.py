@@ -118,14 +118,12 @@ class Spread(msgspec.Struct, frozen=True):
 
 class Ratio(msgspec.Struct, frozen=True):
     """On divided by off with a 95 % interval (None from a single pair). `pairs` counts
-    (prompt, repetition) pairs; `basis` is "prompts" when prompts were resampled too, else
-    "runs"."""
+    (prompt, repetition) pairs."""
 
     value: float
     low: float | None
     high: float | None
     pairs: int
-    basis: str
 
 
 class Leg(msgspec.Struct, frozen=True, kw_only=True):

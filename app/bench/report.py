@@ -108,8 +108,7 @@ def notes(record: Record) -> list[str]:
     out = []
     whole = record.overall
     if whole is not None and whole.speedup is not None and whole.speedup.low is not None:
-        by_prompt = whole.speedup.basis == "prompts"
-        out.append(words.INTERVAL_PROMPTS if by_prompt else words.INTERVAL_RUNS)
+        out.append(words.INTERVAL_NOTE)
     if whole is not None and whole.acceptance is not None:
         out.append(f"Acceptance: {whole.acceptance_source}; counts are not reported (—).")
     if record.plan.sampling.top_k == 1:

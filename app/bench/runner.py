@@ -29,7 +29,7 @@ from app.bench import depth, environment, schedule, summary
 from app.bench.disk import room_for_cache
 from app.bench.ledger import Ledger, to_sample
 from app.bench.records import Plan, Progress, Prompt, Record, Sample, Workload
-from engine.errors import EngineCrashed, EngineError, GenerationError, LoadError, from_info
+from engine.errors import EngineCrashed, EngineError, LoadError, from_info
 from engine.protocol import Engine
 from engine.types import (
     GenerateRequest,
@@ -160,12 +160,15 @@ class Runner:
         self._loading = True
         try:
             self._check()
-            return self._engine.load(options)
+            loaded = self._engine.load(options)
         except (LoadError, EngineCrashed):
             self._check()
             raise
         finally:
             self._loading = False
+        if loaded.info.supports_mtp is False:
+            raise LoadError("no_drafter", name=loaded.info.name)
+        return loaded
 
     def _classes(self) -> None:
         for workload, prompts in schedule.by_class(self._plan.prompts).items():
@@ -241,7 +244,7 @@ class Runner:
         if outcome.error is not None:
             raise from_info(outcome.error)
         if outcome.speculative is not send.speculative:
-            raise GenerationError("send_failed", "the engine did not use the asked speculation")
+            raise LoadError("no_drafter", "the engine did not use the asked speculation")
         return outcome
 
     def _stop_again(self, run_id: int) -> None:

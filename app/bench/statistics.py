@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from app.bench.records import Ratio, Spread, Verdict
 
@@ -19,10 +19,6 @@ MIN_PAIRS = 5
 
 MARGIN = 0.02
 """The interval must stay this far from 1: a difference nobody would notice is none."""
-
-PROMPTS_FOR_CLUSTERS = 6
-"""From this many prompts on they are resampled too: the interval then also covers how much
-the answer depends on the prompt, not only run-to-run noise."""
 
 RESAMPLES = 4000
 SEED = 20261129
@@ -65,41 +61,27 @@ def widening(n: int) -> float:
     return t / Z * math.sqrt(n / (n - 1))
 
 
-def speedup(
-    by_prompt: Mapping[str, Sequence[Pair]], *, seed: int = SEED, resamples: int = RESAMPLES
-) -> Ratio | None:
+def speedup(pairs: Sequence[Pair], *, seed: int = SEED, resamples: int = RESAMPLES) -> Ratio | None:
     """Ratio of the mean speeds with a 95 % interval; None without a pair.
 
-    A single pair (or prompt, where prompts are resampled) has no interval.
+    Pairs of the same prompt and repetition are resampled, so the interval holds both the
+    noise of the machine and how much these prompts differ; it does not speak for prompts of
+    another kind. A single pair has no interval.
     """
-    groups = [
-        kept
-        for pairs in by_prompt.values()
-        if (kept := [p for p in pairs if p[0] > 0 and p[1] > 0])
-    ]
-    flat = [pair for pairs in groups for pair in pairs]
-    if not flat:
+    known = [pair for pair in pairs if pair[0] > 0 and pair[1] > 0]
+    if not known:
         return None
-    value = ratio_of_means(flat)
-    clusters = len(groups) >= PROMPTS_FOR_CLUSTERS
-    basis = "prompts" if clusters else "runs"
-    n = len(groups) if clusters else len(flat)
-    if n < 2:
-        return Ratio(value, None, None, len(flat), basis)
+    value = ratio_of_means(known)
+    if len(known) < 2:
+        return Ratio(value, None, None, len(known))
     rng = random.Random(seed)
     logs = sorted(
-        math.log(ratio_of_means(_resample(groups if clusters else [flat], clusters, rng)))
-        for _ in range(resamples)
+        math.log(ratio_of_means(rng.choices(known, k=len(known)))) for _ in range(resamples)
     )
-    centre, wide = math.log(value), widening(n)
+    centre, wide = math.log(value), widening(len(known))
     low = centre - (centre - _quantile(logs, 0.025)) * wide
     high = centre + (_quantile(logs, 0.975) - centre) * wide
-    return Ratio(value, math.exp(low), math.exp(high), len(flat), basis)
-
-
-def _resample(groups: Sequence[Sequence[Pair]], clusters: bool, rng: random.Random) -> list[Pair]:
-    chosen = rng.choices(groups, k=len(groups)) if clusters else groups
-    return [pair for pairs in chosen for pair in rng.choices(pairs, k=len(pairs))]
+    return Ratio(value, math.exp(low), math.exp(high), len(known))
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

@@ -30,27 +30,23 @@ def usable(sample: Sample) -> bool:
     return bool(sample.decode_tps) and (sample.decode_tokens or 0) >= MIN_TOKENS
 
 
-def pairs(samples: Iterable[Sample]) -> dict[str, list[statistics.Pair]]:
-    """(off, on) decode speeds by prompt, for repetitions where both legs are usable."""
+def pairs(samples: Iterable[Sample]) -> list[statistics.Pair]:
+    """(off, on) decode speeds of each prompt and repetition where both legs are usable."""
     legs: dict[tuple[str, int], dict[bool, float]] = {}
     for sample in samples:
         if usable(sample) and sample.decode_tps:
             key = (sample.prompt_id, sample.repetition)
             legs.setdefault(key, {})[sample.speculative] = sample.decode_tps
-    out: dict[str, list[statistics.Pair]] = {}
-    for (prompt, _), both in legs.items():
-        if len(both) == 2:
-            out.setdefault(prompt, []).append((both[False], both[True]))
-    return out
+    return [(both[False], both[True]) for both in legs.values() if len(both) == 2]
 
 
-def leg(samples: Sequence[Sample], *, speculative: bool, paired: bool = True) -> Leg:
+def leg(samples: Sequence[Sample], *, speculative: bool) -> Leg:
     """Figures of one side. Decode speeds are those of complete pairs, so that the two
     columns and the speedup between them tell of the same sends."""
     mine = [s for s in samples if s.speculative is speculative]
     side = 1 if speculative else 0
-    decode = [p[side] for group in pairs(samples).values() for p in group]
-    if not paired or not decode:
+    decode = [pair[side] for pair in pairs(samples)]
+    if not decode:
         decode = [s.decode_tps for s in mine if s.decode_tps and usable(s)]
     stepped = [s for s in mine if s.steps and s.decode_tokens]
     steps = sum(s.steps or 0 for s in stepped)
