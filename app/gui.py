@@ -41,7 +41,7 @@ from app.services import Services
 from app.settings import SettingsNote, SettingsStore
 from app.single_instance import SingleInstance
 from app.state import AppState
-from app.version import APP_ID, APP_NAME, VERSION
+from app.version import APP_NAME, DESKTOP_ID, VERSION
 from app.worker import EngineFactory
 from ui import strings_core as words
 from ui.main_window import MainWindow
@@ -87,7 +87,7 @@ def make_application() -> QApplication:
     app = found if isinstance(found, QApplication) else QApplication(sys.argv[:1])
     app.setApplicationName(APP_NAME)
     app.setApplicationVersion(VERSION)
-    app.setDesktopFileName(APP_ID)
+    app.setDesktopFileName(DESKTOP_ID)
     app.setQuitOnLastWindowClosed(False)
     return app
 
