@@ -11,6 +11,7 @@ import pytest
 from engine.client import HostedEngine
 from engine.litert import LiteRtEngine
 from engine.types import (
+    FinishReason,
     GenerateRequest,
     LoadOptions,
     Message,
@@ -23,6 +24,9 @@ from tests.fakes.variants import make_variant
 
 AnyEngine = LiteRtEngine | HostedEngine
 Variants = Callable[[str], Path]
+
+FINE = (FinishReason.END, FinishReason.LIMIT)
+"""Ways an answer ends well; which one, a small model decides."""
 
 
 @pytest.fixture(scope="session")

@@ -17,8 +17,8 @@ import pytest
 
 from engine import client, errors
 from engine.client import HostedEngine
-from engine.types import FinishReason, LoadOptions
-from tests.engine.conftest import Chat
+from engine.types import LoadOptions
+from tests.engine.conftest import FINE, Chat
 
 STORY = "Tell me a very long story about a cat and a dog in the garden."
 
@@ -107,7 +107,7 @@ def test_killed_from_outside_while_answering(engine: HostedEngine, options: Load
         chat.send("Hello")
     chat.on_batch = lambda _b: None
     engine.load(options)
-    assert chat.send("Hello").reason is FinishReason.END
+    assert chat.send("Hello").reason in FINE
 
 
 def test_killed_from_outside_while_idle(engine: HostedEngine, options: LoadOptions) -> None:
@@ -203,7 +203,7 @@ def test_a_damaged_graph_is_an_error_not_the_end(
         engine.load(msgspec.structs.replace(options, model_path=str(broken), cache="no"))
     assert caught.value.code in errors.CODES
     engine.load(options)
-    assert Chat(engine).send("Hello").reason is FinishReason.END
+    assert Chat(engine).send("Hello").reason in FINE
 
 
 def test_a_second_call_meanwhile_is_refused(engine: HostedEngine, options: LoadOptions) -> None:
