@@ -73,7 +73,9 @@ class ModelsController(QObject):
         self.library.subscribe(self._on_library)
         self.library.on_downloaded = self._on_downloaded
         self.library.fetch.failed = self._on_download_failed
-        services.models.flow.gate = self.opening.admit
+        flow = services.models.flow
+        flow.gate, flow.browse = self.opening.admit, self.show
+        flow.local_models = self._loadable_paths
         services.state.changed.connect(self._on_engine)
         services.models.loaded.connect(self._on_loaded)
         services.lifecycle.at_quit("library", self.close, seconds=2.5, order=30)
@@ -96,6 +98,10 @@ class ModelsController(QObject):
         self.window.select_tab(KEY)
         if self.tab is not None and key:
             self.tab.reveal(key)
+
+    def _loadable_paths(self) -> tuple[str, ...]:
+        found = self.library.found
+        return tuple(m.path for m in found.models if m.info is not None) if found else ()
 
     def keep(self, work: Coroutine[Any, Any, Any]) -> None:
         """Runs a coroutine that nobody waits for; its failure is logged."""
