@@ -98,15 +98,6 @@ def missing_packages(
     return tuple(missing)
 
 
-def usable_platform(environ: Mapping[str, str] = os.environ) -> str | None:
-    """The plugin to ask Qt for when its own first choice cannot load; None to leave it to Qt."""
-    if not sys.platform.startswith("linux") or environ.get("QT_QPA_PLATFORM"):
-        return None
-    names = wanted_platforms(environ)
-    good = [name for name in names if all(map(_loads, _PLUGINS[name]))]
-    return good[0] if good and tuple(good) != names else None
-
-
 def sentence(packages: tuple[str, ...]) -> str:
     """What to tell the user about `missing_packages`."""
     return (
