@@ -30,7 +30,7 @@ from app.paths import Paths
 from app.settings import SettingsStore
 from app.state import AppState
 from engine.errors import EngineCrashed, EngineError, LoadError
-from engine.types import Backend, LoadedModel, LoadOptions, ModelInfo, SpecMode
+from engine.types import Backend, LoadedModel, LoadOptions, Modality, ModelInfo, SpecMode
 from ui import strings, strings_core
 from ui.dialogs import ask, confirm
 from ui.main_window import MainWindow
@@ -108,7 +108,7 @@ class EngineController(QObject):
         return msgspec.structs.replace(own, **changes)
 
     def fitting(self, options: LoadOptions, info: ModelInfo) -> LoadOptions:
-        """`options` changed to what this file can do: backend, context, speculation."""
+        """`options` changed to what this file can do: backend, context, drafter, encoders."""
         backend = options.backend if options.backend in info.backends else info.backends[0]
         context = options.context_tokens
         if info.max_context and context > info.max_context:
@@ -118,6 +118,8 @@ class EngineController(QObject):
             backend=backend,
             context_tokens=context,
             speculative=options.speculative and bool(info.supports_mtp),
+            vision=Modality.VISION in info.modalities,
+            audio=Modality.AUDIO in info.modalities,
         )
 
     async def start(self, file: str | None) -> None:
