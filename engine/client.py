@@ -30,7 +30,7 @@ import msgspec
 
 from engine import engine_log, messages, model_file
 from engine.child import Child
-from engine.errors import EngineCrashed, GenerationError, LoadError, from_info
+from engine.errors import EngineCrashed, EngineError, GenerationError, LoadError, from_info
 from engine.protocol import TextSink
 from engine.types import (
     Backend,
@@ -216,6 +216,13 @@ class HostedEngine:
                 lambda call: messages.Generate(call, request), messages.Finished, sink=sink
             )
             return answer.outcome
+        except EngineError:
+            raise
+        except BaseException:
+            # The sink failed or Ctrl-C came: nobody reads on, so the child need not either.
+            if child is not None:
+                child.put(messages.Cancel(request.run_id))
+            raise
         finally:
             with self._lock:
                 self._run_id = self._stopped_at = None

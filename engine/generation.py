@@ -41,6 +41,7 @@ class Stream:
     error: str = ""
     looped: bool = False
     lost: bool = False
+    trouble: BaseException | None = None
 
     @property
     def text(self) -> str:
@@ -56,7 +57,10 @@ class Stream:
 
 
 def collect(run: Run, sink: TextSink, answer: AnswerFilter) -> Stream:
-    """Reads the run's chunks to the final one, passing text on. Always ends the run."""
+    """Reads the run's chunks to the final one, passing text on. Always ends the run.
+
+    Whatever the sink raises is raised after the native side has ended, never before.
+    """
     stream = Stream()
     join_text, join_thought = chunks.Joiner(), chunks.Joiner()
     waiting: list[tuple[str, str]] = []
@@ -74,19 +78,23 @@ def collect(run: Run, sink: TextSink, answer: AnswerFilter) -> Stream:
 
     def flush(now: float) -> None:
         nonlocal sent_at
-        if waiting:
-            sent_at = now
-            sink(
-                TextBatch(
-                    run_id=run.run_id,
-                    text="".join(t for t, _ in waiting),
-                    thought="".join(t for _, t in waiting),
-                    steps=len(stream.times),
-                    elapsed_s=now - run.started,
-                    first_s=stream.times[0] if stream.times else None,
-                )
-            )
-            waiting.clear()
+        if not waiting:
+            return
+        sent_at = now
+        batch = TextBatch(
+            run_id=run.run_id,
+            text="".join(t for t, _ in waiting),
+            thought="".join(t for _, t in waiting),
+            steps=len(stream.times),
+            elapsed_s=now - run.started,
+            first_s=stream.times[0] if stream.times else None,
+        )
+        waiting.clear()
+        try:
+            sink(batch)
+        except BaseException as error:
+            stream.trouble = stream.trouble or error
+            run.abort()
 
     try:
         while True:
@@ -96,14 +104,14 @@ def collect(run: Run, sink: TextSink, answer: AnswerFilter) -> Stream:
             timeout = max(0.0, sent_at + BATCH_S - now) if waiting else POLL_S
             chunk = run.next(timeout)
             if chunk is None:
-                if run.cancelled or stream.looped:
+                if run.cancelled or stream.looped or stream.trouble:
                     stopped_at = stopped_at or now
                     run.abort()
                     if now - stopped_at > NO_FINAL_S:
                         stream.lost = True
                         break
                 continue
-            if not run.cancelled and not stream.looped:
+            if not run.cancelled and not stream.looped and not stream.trouble:
                 delta = chunks.parse_chunk(chunk.text)
                 if delta.text or delta.thought or delta.tool_calls:
                     stream.times.append(chunk.at - run.started)
@@ -122,6 +130,8 @@ def collect(run: Run, sink: TextSink, answer: AnswerFilter) -> Stream:
         flush(stream.ended)
     finally:
         run.end()
+    if stream.trouble is not None:
+        raise stream.trouble
     return stream
 
 

@@ -398,3 +398,19 @@ def test_a_fixed_seed_repeats_and_a_free_one_does_not(shared: AnyEngine) -> None
 
     assert once(7) == once(7)
     assert len({once(None) for _ in range(3)}) > 1
+
+
+def test_a_failing_sink_ends_the_run_cleanly(shared: AnyEngine) -> None:
+    chat = Chat(shared)
+    chat.send("Hello")
+
+    def fail(_batch: object) -> None:
+        raise RuntimeError("the reader broke")
+
+    chat.on_batch = fail
+    with pytest.raises(RuntimeError, match="the reader broke"):
+        chat.send(STORY)
+    chat.on_batch = lambda _batch: None
+    after = chat.send("Hi")
+    assert after.reason in FINE
+    assert after.resumed == "checkpoint"
