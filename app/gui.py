@@ -31,6 +31,7 @@ from app.chat_controller import ChatController
 from app.engine_controller import EngineController
 from app.engine_factory import hosted_engine
 from app.engine_service import EngineService
+from app.file_events import FileOpenEvents
 from app.history import History
 from app.lifecycle import Lifecycle
 from app.model_facts import ModelFacts
@@ -66,6 +67,7 @@ def main(file: str | None, script: Script | None = None) -> int:
     paths = app_paths.resolve()
     logs.setup(paths)
     app = make_application()
+    opened = FileOpenEvents(app)
     instance = SingleInstance(paths.runtime)
     if not instance.start(file):
         return 0
@@ -73,7 +75,7 @@ def main(file: str | None, script: Script | None = None) -> int:
     asyncio.set_event_loop(loop)
     try:
         with loop:
-            loop.run_until_complete(_run(paths, loop, instance, file, script))
+            loop.run_until_complete(_run(paths, loop, instance, opened, file, script))
     finally:
         instance.stop()
         asyncio.set_event_loop(None)
@@ -96,12 +98,14 @@ async def _run(
     paths: Paths,
     loop: asyncio.AbstractEventLoop,
     instance: SingleInstance,
+    opened: FileOpenEvents,
     file: str | None,
     script: Script | None,
 ) -> None:
     program = Program(paths, loop)
     program.start(file)
     instance.asked.connect(program.open_from_outside)
+    opened.deliver_to(program.open_from_outside)
     life = program.services.lifecycle
     life.watch_signals()
     beside = asyncio.ensure_future(script(program)) if script is not None else None
