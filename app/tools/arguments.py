@@ -11,15 +11,13 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
-
-import jsonschema
-import referencing
-from jsonschema.exceptions import SchemaError, ValidationError, best_match
-from jsonschema.validators import validator_for
+from typing import TYPE_CHECKING, Any, cast
 
 from app.tools.registry import Registry, Tool
 from engine.types import ToolCall
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
 
 STRING_MARK = '<|"|>'
 MAX_ARGUMENT_CHARS = 64_000
@@ -95,8 +93,13 @@ def mismatch(value: object, schema: Mapping[str, object], *, formats: bool = Fal
     """One sentence on why `value` does not fit `schema`, "" if it does.
 
     `formats` also checks formats such as "date". References are never fetched from anywhere:
-    an unknown one is a mismatch.
+    an unknown one is a mismatch. The checker is imported with the first call.
     """
+    import jsonschema
+    import referencing
+    from jsonschema.exceptions import SchemaError, best_match
+    from jsonschema.validators import validator_for
+
     try:
         kind = validator_for(dict(schema), default=jsonschema.Draft202012Validator)
         kind.check_schema(dict(schema))
@@ -107,7 +110,7 @@ def mismatch(value: object, schema: Mapping[str, object], *, formats: bool = Fal
         return f"its schema is not valid ({_first_line(bad.message)})."
     except (referencing.exceptions.Unresolvable, RecursionError, re.error, ValueError) as bad:
         return f"its schema cannot be checked ({_first_line(str(bad))})."
-    return _sentence(error) if isinstance(error, ValidationError) else ""
+    return "" if error is None else _sentence(error)
 
 
 def _strict_loads(text: str) -> object:

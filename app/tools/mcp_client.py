@@ -237,8 +237,8 @@ class McpHub:
                 any_of(quietly(task), running.stop.wait(), ended.wait()), self._start_timeout_s
             )
         except TimeoutError:
-            seconds = f"{self._start_timeout_s:.0f}"
-            raise ToolFailure(f"It gave no answer within {seconds} seconds.") from None
+            said = f"It gave no answer within {self._start_timeout_s:.0f} seconds."
+            raise ToolFailure(said) from None
         finally:
             problem = await settled(task)
         if running.stop.is_set():
@@ -287,10 +287,8 @@ class McpHub:
         try:
             await asyncio.wait_for(any_of(quietly(task), running.gone.wait()), self._call_timeout_s)
         except TimeoutError:
-            seconds = f"{self._call_timeout_s:.0f}"
-            raise ToolFailure(
-                f"The tool server “{server}” gave no answer within {seconds} seconds."
-            ) from None
+            said = f"gave no answer within {self._call_timeout_s:.0f} seconds"
+            raise ToolFailure(f"The tool server “{server}” {said}.") from None
         finally:
             problem = await settled(task)
         if task.cancelled():

@@ -11,10 +11,6 @@ import json
 import re
 from dataclasses import dataclass
 
-import jsonschema
-from jsonschema.exceptions import SchemaError
-from jsonschema.validators import validator_for
-
 from app.tools.arguments import mismatch
 from app.tools.regex_wire import NotSpellable, Vocabulary, check_regex, translate
 from app.tools.schema_wire import narrowed
@@ -101,6 +97,10 @@ def _schema(text: str) -> object:
         raise NotSpellable(f"The schema is not valid JSON: {error}.") from None
     if not isinstance(schema, dict | bool):
         raise NotSpellable("A schema is an object, true or false.")
+    import jsonschema
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
     try:
         default = jsonschema.Draft202012Validator
         if isinstance(schema, dict):
