@@ -143,11 +143,14 @@ def wait_for(what: str, seconds: float, probe: Callable[[], object]) -> float:
 
 def check_commands(at: Place, demo: Path) -> None:
     """The command line: versions, capabilities, the engine's round trip, one answer each way."""
+    short = ("--max-tokens", "16")
+    measured = ("--runs", "1", "--class", "code", "--prompts", "1", "--no-first-load", "--no-save")
     for arguments, needs in (
         (("--version",), "LiteRT-LM"),
         (("self-test",), ""),
-        (("chat", str(demo), "Say hello.", "--max-tokens", "16"), "tok/s"),
-        (("chat", str(demo), "Say hello.", "--max-tokens", "16", "--spec"), "tok/s"),
+        (("chat", str(demo), "Say hello.", *short), "tok/s"),
+        (("chat", str(demo), "Say hello.", "--spec", *short), "tok/s"),
+        (("bench", str(demo), *measured, *short), "tok/s"),
     ):
         begin = time.monotonic()
         done = at.run(*arguments)
