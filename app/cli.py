@@ -143,22 +143,28 @@ def _chat(argv: list[str]) -> int:
 
 def _window(file: str | None) -> int:
     """Opens the window; without a display or without Qt the chat in the terminal instead."""
-    from app import platform_check, qt_check
+    from app import display_check, platform_check, qt_check
 
     reason = platform_check.unsupported()
     if reason:
         return fail(reason)
     if not qt_check.has_display():
-        print("No display found: chatting in the terminal.", file=sys.stderr)
-        return _chat([file] if file else [])
+        return _instead("No display found", file)
     missing = qt_check.missing_packages()
     if missing:
         return fail(qt_check.sentence(missing))
+    if not display_check.answers():
+        return _instead(f"The display {os.environ.get('DISPLAY')} does not answer", file)
     try:
         from app import gui
     except ImportError as problem:
         if not (problem.name or "").startswith(("PySide6", "shiboken6", "qasync")):
             raise
-        print(f"Qt is not usable ({problem}): chatting in the terminal.", file=sys.stderr)
-        return _chat([file] if file else [])
+        return _instead(f"Qt is not usable ({problem})", file)
     return gui.main(file)
+
+
+def _instead(reason: str, file: str | None) -> int:
+    """The chat in the terminal, where no window can be."""
+    print(f"{reason}: chatting in the terminal.", file=sys.stderr)
+    return _chat([file] if file else [])

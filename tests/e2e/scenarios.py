@@ -7,6 +7,8 @@ import asyncio
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -256,6 +258,31 @@ async def failing_load(me: Person) -> None:
     assert (await me.ask("Hello")).status is not TurnStatus.FAILED
 
 
+async def second_start(me: Person) -> None:
+    """Starting the program again hands its file to this window and ends."""
+    await me.ready()
+    loop = asyncio.get_running_loop()
+    plain = os.environ["TANDEM_TEST_PLAIN_MODEL"]
+    done = await loop.run_in_executor(None, _start_again, plain)
+    assert (done.returncode, done.stderr) == (0, ""), done
+    await me.until(lambda: me.dialog(LoadDialog))
+    await me.press("Cancel")
+    await me.until(lambda: not me.dialog(LoadDialog))
+    done = await loop.run_in_executor(None, _start_again)
+    assert done.returncode == 0, done
+    assert me.window.isVisible()
+
+
+def _start_again(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "app", *args],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
 def _cut(source: Path, target: Path) -> None:
     target.write_bytes(source.read_bytes()[: 3 * 1024 * 1024])
 
@@ -320,6 +347,7 @@ SCENARIOS: dict[str, Callable[[Person], Coroutine[Any, Any, None]]] = {
         speculation,
         switching,
         picking,
+        second_start,
         dying,
         failing_load,
         tabs,

@@ -51,6 +51,12 @@ def test_the_picker_and_the_load_dialog(display: str, tandem_home: Path) -> None
     drive(("picking",), display, tandem_home)
 
 
+def test_a_second_start_hands_its_file_over(
+    display: str, tandem_home: Path, plain_model: Path
+) -> None:
+    drive(("second_start",), display, tandem_home, plain_model)
+
+
 def test_tabs_and_a_bad_file(display: str, tandem_home: Path) -> None:
     drive(("tabs", "failing_load"), display, tandem_home)
 

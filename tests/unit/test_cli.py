@@ -173,6 +173,25 @@ def test_commands_need_no_qt_httpx_keyring_or_mcp(demo_model: Path) -> None:
     assert "chatting in the terminal" in bare.stderr
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X11")
+def test_a_display_that_does_not_answer_is_no_crash() -> None:
+    env = dict(os.environ, DISPLAY=":7654321")
+    for name in ("WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        env.pop(name, None)
+    done = subprocess.run(
+        [sys.executable, "-m", "app"],
+        cwd=ROOT,
+        env=env,
+        input="",
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "does not answer" in done.stderr
+
+
 def test_without_a_display_prompts_are_read_from_stdin() -> None:
     done = tandem(stdin="Hello\n")
     assert done.returncode == 0, done.stderr
