@@ -5,6 +5,8 @@ Main thread; the library does the work.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from app.models_controller import ModelsController
 
 
+STOP_S = 3.0
+
+
 class ModelRemoval:
     def __init__(self, owner: ModelsController) -> None:
         self._owner = owner
@@ -35,11 +40,12 @@ class ModelRemoval:
             if not await confirm(owner.window, title, text, words.UNLOAD_AND_DELETE):
                 return
             await owner.services.models.unload()
-        plan = await owner.library.plan_delete(path)
+        await self._stop_download(path)
+        plan = await owner.library.bin.plan(path)
         if not await self._confirmed(name, plan):
             return
         try:
-            held = await owner.library.remove(plan, self._loaded() or None)
+            held = await owner.library.bin.remove(plan, self._loaded() or None)
         except (StillLoaded, OSError) as error:
             reason = getattr(error, "strerror", None) or words.DELETE_LOADED_TEXT
             self._say("delete", words.DELETE_FAILED.format(name=name, reason=reason), Level.ERROR)
@@ -47,6 +53,16 @@ class ModelRemoval:
         text = words.DELETED.format(name=name, freed=fmt.size(plan.freed))
         undo = Action(words.UNDO, lambda: owner.keep(self._undo(held, name)), primary=True)
         owner.services.notices.post(Notice(f"deleted:{path}", text, actions=(undo,)))
+
+    async def _stop_download(self, path: str) -> None:
+        """A file that is just being fetched anew must not come back after it was deleted."""
+        fetch = self._owner.library.fetch
+        for status in [s for s in fetch.status.values() if s.target == path]:
+            fetch.cancel(status.key)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(STOP_S):
+                    while status.key in fetch.status:  # noqa: ASYNC110 - told by a plain dict
+                        await asyncio.sleep(0.02)
 
     async def _confirmed(self, name: str, plan: DeletePlan) -> bool:
         text = words.DELETE_TEXT.format(
@@ -59,13 +75,13 @@ class ModelRemoval:
 
     async def _undo(self, held: Held, name: str) -> None:
         try:
-            await self._owner.library.undo(held)
+            await self._owner.library.bin.undo(held)
         except OSError as error:
             reason = error.strerror or str(error)
             self._say("undo", words.UNDO_FAILED.format(name=name, reason=reason), Level.ERROR)
 
     async def clear_cache(self, path: str) -> None:
-        freed = await self._owner.library.clear_cache(model_key(path), self.in_use())
+        freed = await self._owner.library.bin.clear_cache(model_key(path), self.in_use())
         self._say("cleared", words.CLEARED.format(size=fmt.size(freed)))
 
     async def copy_in(self, path: str) -> None:

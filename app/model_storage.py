@@ -100,9 +100,9 @@ class ModelStorage:
     async def _clear(self, key: str) -> None:
         library, in_use = self._owner.library, self._owner.removal.in_use()
         if key == CUSTOM:
-            freed = await library.clear_folder_cache()
+            freed = await library.bin.clear_folder_cache()
         else:
-            freed = await library.clear_cache(key, in_use)
+            freed = await library.bin.clear_cache(key, in_use)
         self._note = words.CLEARED.format(size=fmt.size(freed))
         self._refresh()
 

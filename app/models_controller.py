@@ -269,7 +269,7 @@ class ModelsController(QObject):
         if entry is not None:
             if entry.gated:
                 await self.library.fetch.tokens.load()
-            self.library.fetch.entry(entry)
+            self.library.download(entry)
 
     def download_again(self, path: str) -> None:
         model = self.library.model(path)

@@ -13,9 +13,10 @@ import msgspec
 
 from app.library import local
 from app.library.cache import CacheUsage, EngineCache, folder_usage
+from app.library.capabilities import CapabilityCache
 from app.library.failures import DownloadFailure
 from app.library.fit import Machine, this_machine
-from app.library.local import CapabilityCache, LocalModel, Places
+from app.library.local import LocalModel, Places
 from app.paths import private_folder
 from engine import model_file
 from engine.errors import ModelFileError

@@ -10,20 +10,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from app.library import delete, local, records
-from app.library.cache import EngineCache, clear_folder
+from app.library import local, records
+from app.library.bin import Bin
+from app.library.cache import EngineCache
+from app.library.capabilities import CapabilityCache
 from app.library.catalogue import CatalogueEntry, load_catalogue
+from app.library.copying import copy_into
 from app.library.download_types import DownloadPolicy, DownloadState, DownloadStatus
 from app.library.fetching import Fetching
 from app.library.hashing import hash_blocking
 from app.library.huggingface import Hub
-from app.library.local import CapabilityCache, LocalModel, Places
+from app.library.local import LocalModel, Places
 from app.library.looking import Found, check_whole, look_around, try_folder
 from app.library.records import Origin, Records
 from app.paths import Paths, model_key
@@ -35,7 +39,8 @@ _T = TypeVar("_T")
 
 
 class Library:
-    """`on_downloaded(status)` tells of a model that is now here; `fetch` does downloads."""
+    """`fetch` does downloads, `bin` deletes; `on_downloaded(status)` tells of a model that is
+    now here."""
 
     def __init__(
         self,
@@ -66,8 +71,9 @@ class Library:
         self._telling = False
         self._scan: asyncio.Task[None] | None = None
         self._again = False
-        self._held: list[delete.Held] = []
+        self.bin = Bin(self, settings)
         self._closed = False
+        self._stop = threading.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self.fetch = Fetching(
             paths.models,
@@ -89,7 +95,7 @@ class Library:
         """Reads the records, cleans up after a crash, brings downloads back, looks around."""
         self.records = await self.on_disk(records.read, self._file)
         folder = await self.on_disk(try_folder, self.own_folder)
-        await self.on_disk(self._commit_leftovers)
+        await self.bin.start()
         await self.fetch.start(folder)
         await self.rescan()
 
@@ -98,12 +104,12 @@ class Library:
         if self._closed:
             return
         self._closed = True
+        self._stop.set()
         self.fetch.forget_changes()
         for task in (*self._tasks, *([self._scan] if self._scan else [])):
             task.cancel()
-        held, self._held = self._held, []
         traffic = self._loop.run_in_executor(None, self.fetch.close_blocking)
-        trash = self._loop.run_in_executor(self._disk, delete.commit, held)
+        trash = self.bin.close()
         await asyncio.gather(traffic, trash)
         self._disk.shutdown(wait=False)
 
@@ -186,13 +192,15 @@ class Library:
 
     async def copy_in(self, path: str) -> Path:
         """Copies a file into the models folder, when asked to. Raises `OSError`."""
-        target = await self.on_disk(local.copy_into, Path(path), self.own_folder)
+        target = await self._loop.run_in_executor(
+            None, copy_into, Path(path), self.own_folder, self._stop
+        )
         await self.rescan()
         return target
 
     async def checksum(self, path: str) -> str:
         """sha256 in hex; takes seconds for a large file. Raises `OSError`."""
-        return await self._loop.run_in_executor(None, hash_blocking, Path(path))
+        return await self._loop.run_in_executor(None, hash_blocking, Path(path), self._stop)
 
     async def _remember(self, changed: Records) -> None:
         self.records = changed
@@ -212,6 +220,15 @@ class Library:
             if Path(entry.file).name == name or entry.bytes == expected:
                 return entry
         return None
+
+    def download(self, entry: CatalogueEntry) -> None:
+        """Fetches a catalogue entry; a damaged copy in our folder is replaced by it."""
+        for model in self.found.models if self.found else ():
+            damaged = not model.loadable and Path(model.path).parent == self.own_folder
+            if damaged and self.entry_for(model) == entry:
+                self.fetch.again(model, None, entry)
+                return
+        self.fetch.entry(entry)
 
     def can_download_again(self, model: LocalModel) -> bool:
         """Whether we know where a damaged file in our own folder came from."""
@@ -245,45 +262,6 @@ class Library:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    # ---- deleting, caches ----
-
-    async def plan_delete(self, path: str) -> delete.DeletePlan:
-        return await self.on_disk(delete.plan, path, self.cache)
-
-    async def remove(self, wanted: delete.DeletePlan, loaded: str | None) -> delete.Held:
-        """Raises `StillLoaded` or `OSError`."""
-        held = await self.on_disk(delete.delete, wanted, self.cache, loaded)
-        self._held.append(held)
-        await self.rescan()
-        return held
-
-    async def undo(self, held: delete.Held) -> None:
-        """Raises `OSError`, `FileExistsError` among them."""
-        await self.on_disk(delete.undo, held)
-        self._held.remove(held)
-        await self.rescan()
-
-    async def clear_cache(self, key: str, in_use: str) -> int:
-        """Clears one model key (or `version/key`), or everything for "", but never the cache
-        in use. Bytes freed."""
-        keep = {model_key(in_use)} if in_use else set()
-        if key:
-            freed = await self.on_disk(self.cache.clear_keys, {key}, keep)
-        else:
-            freed = await self.on_disk(self.cache.clear_all, keep)
-        await self.rescan()
-        return freed
-
-    async def clear_folder_cache(self) -> int:
-        """Removes the engine's files from the folder a person chose, and nothing else."""
-        freed = await self.on_disk(clear_folder, self._settings.value.cache)
-        await self.rescan()
-        return freed
-
-    def _commit_leftovers(self) -> None:
-        folders = [self.own_folder, *(Path(f) for f in self._settings.value.model_folders)]
-        delete.commit(delete.leftovers(folders))
 
     # ---- telling ----
 

@@ -11,7 +11,8 @@ import pytest
 
 from app.library import delete, local, records
 from app.library.cache import EngineCache, stray_caches
-from app.library.local import CapabilityCache, Places, Source, scan
+from app.library.capabilities import CapabilityCache
+from app.library.local import Places, Source, scan
 from app.paths import model_key
 from engine import model_file
 from engine.types import LIBRARY_VERSION, FileState, ModelInfo

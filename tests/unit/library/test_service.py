@@ -237,16 +237,16 @@ def test_delete_undo_and_quit(
     async def work() -> None:
         async with world.library() as library:
             assert library.cache_bytes() == {str(path): 500}
-            plan = await library.plan_delete(str(path))
+            plan = await library.bin.plan(str(path))
             assert plan.cache_bytes == 500
             with pytest.raises(delete.StillLoaded):
-                await library.remove(plan, str(path))
-            held = await library.remove(plan, None)
+                await library.bin.remove(plan, str(path))
+            held = await library.bin.remove(plan, None)
             assert names(library) == []
             assert not cache.exists()
-            await library.undo(held)
+            await library.bin.undo(held)
             assert names(library) == ["m.litertlm"]
-            await library.remove(await library.plan_delete(str(path)), None)
+            await library.bin.remove(await library.bin.plan(str(path)), None)
             assert trashed == []
         assert trashed == ["m.litertlm"]
         assert os.listdir(world.paths.models) == []
@@ -260,11 +260,11 @@ def test_clearing_caches_spares_what_is_in_use(world: World) -> None:
 
     async def work() -> None:
         async with world.library() as library:
-            assert await library.clear_cache("", "/used") == 200
+            assert await library.bin.clear_cache("", "/used") == 200
             assert used.exists()
             assert not other.exists()
-            assert await library.clear_cache(model_key("/used"), "/used") == 0
-            assert await library.clear_cache(model_key("/used"), "") == 100
+            assert await library.bin.clear_cache(model_key("/used"), "/used") == 0
+            assert await library.bin.clear_cache(model_key("/used"), "") == 100
 
     run(work)
 
@@ -294,7 +294,7 @@ def test_cache_in_a_folder_of_ones_own(world: World, tmp_path: Path) -> None:
         async with world.library() as library:
             assert library.found is not None
             assert library.found.folder_cache == 150
-            assert await library.clear_folder_cache() == 150
+            assert await library.bin.clear_folder_cache() == 150
             assert os.listdir(folder) == ["letter.txt"]
 
     run(work)
