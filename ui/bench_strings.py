@@ -72,6 +72,10 @@ GREEDY_NOTE = (
     "Both legs decode greedily (top-k 1): while speculating the engine does so whatever is "
     "set, and so both write the same words."
 )
+SYNTHETIC_NOTE = (
+    "The synthetic test has no leg with speculation: engine 0.18.1 never ends a padded reply "
+    "while speculating."
+)
 INTERVAL_NOTE = (
     "The interval holds the noise of the machine and how much these prompts differ; other "
     "prompts may behave otherwise."
@@ -145,7 +149,7 @@ OWN_PROMPT = "Your own prompt…"
 OWN_PROMPT_TITLE = "Your own prompt"
 OWN_PROMPT_TEXT = "It is measured besides the chosen classes. Leave it empty to take it out."
 DEPTH_SWEEP = "Context depth: 0, 25, 50, 75 %"
-SYNTHETIC = "Synthetic test: 256 + 256 tokens"
+SYNTHETIC = "Synthetic test: 256 + 256 tokens (off only)"
 TARGET_NONE = "No model"
 OPEN_FILE = "Open file…"
 COPY_TABLE = "Copy table"

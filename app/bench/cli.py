@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--float16", action="store_true", help="half precision on the GPU")
     p.add_argument("-p", "--prefill-tokens", type=_positive, default=0, metavar="N")
     p.add_argument("-d", "--decode-tokens", type=_positive, default=0, metavar="N",
-                   help="synthetic test of N prompt and N answer tokens")  # fmt: skip
+                   help="synthetic test of N prompt and N answer tokens, off only")  # fmt: skip
     p.add_argument("--depth", action="store_true", help="also at 0, 25, 50 and 75 %% of context")
     p.add_argument("--sample", action="store_true",
                    help="let the off leg sample (40/0.95/1.0) instead of greedy")  # fmt: skip
@@ -123,7 +123,7 @@ def main(argv: Sequence[str], *, engine_factory: EngineFactory | None = None) ->
         info = inspect(model)
     except EngineError as error:
         return _fail(_sentence(error, plan))
-    if info.supports_mtp is False:
+    if plan.prompts and info.supports_mtp is False:
         return _fail(words.NO_DRAFTER.format(model=info.name))
     progress = progress_line.ProgressLine(sys.stderr)
     job = _Job(plan, progress, lambda: (engine_factory or hosted_engine)(where))

@@ -58,7 +58,7 @@ def table(record: Record) -> str:
     )  # fmt: skip
     lines = [f"| {' | '.join(head)} |", "| --- | --- | --- | --- |" + " ---: |" * 7 + " --- |"]
     for test, item in tests(record):
-        for spec, leg in (("off", item.off), ("on", item.on)):
+        for spec, leg in legs(item):
             on = spec == "on"
             cells = (
                 record.model,
@@ -98,6 +98,12 @@ def tests(record: Record) -> list[tuple[str, Group]]:
     return out
 
 
+def legs(group: Group) -> list[tuple[str, Leg]]:
+    """Both sides with their names; the synthetic test has only one."""
+    both = [("off", group.off), ("on", group.on)]
+    return both[:1] if group.key == "synthetic" else both
+
+
 def stops(record: Record, key: str, *, speculative: bool) -> str:
     """Why the sends of a group ended, most frequent first: `limit 8, end 2`."""
     counts = Counter(
@@ -133,7 +139,7 @@ def to_csv(records: Sequence[Record]) -> str:
     writer.writerow(CSV_HEAD)
     for record in records:
         for test, item in tests(record):
-            for spec, leg in (("off", item.off), ("on", item.on)):
+            for spec, leg in legs(item):
                 writer.writerow(_csv_row(record, test, spec, item, leg))
     return out.getvalue()
 

@@ -162,7 +162,8 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Synthetic(msgspec.Struct, frozen=True, kw_only=True):
-    """Padded prompt of exactly `prefill_tokens`, `decode_tokens` decoded, no stop token."""
+    """Padded prompt of exactly `prefill_tokens`, `decode_tokens` decoded, no stop token; with
+    speculation off only (`schedule.off_only` says why), so `on` is empty for now."""
 
     prefill_tokens: int
     decode_tokens: int

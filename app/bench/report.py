@@ -111,8 +111,10 @@ def notes(record: Record) -> list[str]:
         out.append(words.INTERVAL_NOTE)
     if whole is not None and whole.acceptance is not None:
         out.append(f"Acceptance: {whole.acceptance_source}; counts are not reported (—).")
-    if record.plan.sampling.top_k == 1:
+    if whole is not None and record.plan.sampling.top_k == 1:
         out.append(words.GREEDY_NOTE)
+    if record.synthetic is not None:
+        out.append(words.SYNTHETIC_NOTE)
     if record.environment.software_adapter:
         out.append(words.SOFTWARE)
     return out

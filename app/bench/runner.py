@@ -140,7 +140,7 @@ class Runner:
             threads=plan.threads,
             cache=plan.cache,
             cache_dir=self._cache,
-            speculative=True,
+            speculative=not padded and bool(plan.prompts),
             gpu_float16=plan.gpu_float16,
             prefill_tokens=plan.prefill_tokens if padded else 0,
             decode_tokens=plan.decode_tokens if padded else 0,
@@ -166,7 +166,7 @@ class Runner:
             raise
         finally:
             self._loading = False
-        if loaded.info.supports_mtp is False:
+        if options.speculative and loaded.info.supports_mtp is False:
             raise LoadError("no_drafter", name=loaded.info.name)
         return loaded
 
@@ -192,7 +192,7 @@ class Runner:
         if not (plan.prefill_tokens and plan.decode_tokens):
             return
         with self._life("load", "synthetic", padded=True):
-            for send in schedule.rounds((SYNTHETIC,), plan.runs):
+            for send in schedule.off_only(SYNTHETIC, plan.runs):
                 self._measure(send, self._ledger.synthetic, "synthetic")
 
     # Sends

@@ -176,13 +176,13 @@ def test_acceptance_comes_from_the_log_of_each_class(measured: Record) -> None:
         assert group.acceptance_source == "engine log at unload"
 
 
-def test_acceptance_agrees_with_tokens_per_step(measured: Record) -> None:
-    """The bundled model drafts three tokens a step; the last step of a turn is cut, so the
-    figure from the stream lies a little below the log's."""
+def test_tokens_per_step_stays_within_what_the_log_allows(measured: Record) -> None:
+    """A step gives one token and at most the accepted share of the three it drafted; the last
+    step of a turn is cut, so the figure from the stream lies below the log's."""
     for group in measured.groups:
         assert group.on.tokens_per_step is not None
         assert group.acceptance is not None
-        assert (group.on.tokens_per_step - 1) / 3 == pytest.approx(group.acceptance, abs=0.08)
+        assert 1.1 < group.on.tokens_per_step < 1 + 3 * group.acceptance + 0.15
         assert group.off.tokens_per_step == pytest.approx(1.0, abs=0.1)
 
 
@@ -209,7 +209,7 @@ def test_depth_is_really_reached(measured: Record) -> None:
 
 def test_synthetic_counts_are_exact(measured: Record) -> None:
     padded = [s for s in measured.samples if s.part == "synthetic"]
-    assert len(padded) == 4
+    assert [s.speculative for s in padded] == [False, False]
     for sample in padded:
         assert sample.prefill_tokens == pytest.approx(64, abs=1)
         assert sample.decode_tokens == pytest.approx(32, abs=4)

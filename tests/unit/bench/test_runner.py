@@ -288,15 +288,17 @@ def test_depth_sweep_fills_the_context(model: str) -> None:
     assert record.overall.off.decode.n == 4, "depth sends are no part of the whole"
 
 
-def test_synthetic_test_has_its_own_engine(model: str) -> None:
-    engine = PacedEngine(rates=[0.2])
+def test_synthetic_test_has_its_own_engine_and_never_speculates(model: str) -> None:
+    engine = PacedEngine()
     plan = Plan(model_path=model, runs=3, prefill_tokens=128, decode_tokens=64, cold_load=False)
     record = Runner(engine, plan).run()
     assert [(o.prefill_tokens, o.decode_tokens) for o in loads(engine)][-1] == (128, 64)
+    assert not any(o.speculative for o in loads(engine))
+    assert [r.speculative for r in requests(engine)] == [False] * 4
     assert record.synthetic is not None
     assert record.synthetic.off.decode is not None
     assert record.synthetic.off.decode.n == 3
-    assert record.synthetic.acceptance == 0.2
+    assert record.synthetic.on.decode is None
     assert record.overall is None
 
 
