@@ -8,20 +8,19 @@ of thing changed and read the properties.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import logging
 import time
-from collections.abc import Callable
 
 from app import chat_turns as turns
 from app import wording
+from app.chat_base import ChatBase
 from app.chat_context import ChatContext, ChatEvent, Rejected
-from app.chat_state import ChatState, step
+from app.chat_gauge import broken_gauge, gauge_of, live_gauge, stored_gauge, waiting_gauge
+from app.chat_state import ChatState
 from app.conversation import (
     STATUS_OF_REASON,
     Attachment,
-    ChatSettings,
     Conversation,
     Node,
     Role,
@@ -30,15 +29,12 @@ from app.conversation import (
 )
 from engine.errors import EngineCrashed, EngineError, GenerationError
 from engine.types import (
-    Backend,
     Constraint,
     ErrorInfo,
     FinishReason,
-    ModelInfo,
     Outcome,
     TextBatch,
 )
-from ui.views import GaugeView
 
 log = logging.getLogger(__name__)
 
@@ -48,72 +44,16 @@ MAX_TOOL_ROUNDS = 8
 _run_ids = itertools.count(1)
 
 
-class Chat:
+class Chat(ChatBase):
     """See the module text. Methods that start a send return at once; `wait` joins it."""
 
     def __init__(self, conversation: Conversation, context: ChatContext) -> None:
-        self.conversation = conversation
-        self.context = context
-        self.state = ChatState.IDLE
-        self.error: ErrorInfo | None = None
-        self.rejected: Rejected | None = None
-        self.gauge = self._stored_gauge()
-        self.last_sign = 0.0
-        """`time.monotonic()` of the last text or state change of the running send."""
-        self._listeners: list[Callable[[ChatEvent], None]] = []
+        super().__init__(conversation, context)
         self._task: asyncio.Task[None] | None = None
+        self._tools_running: asyncio.Task[ToolStep] | None = None
         self._run_id = 0
-        self._answer: Node | None = None
         self._saved_at = 0.0
         self._speculative = False
-        self._details: dict[str, str] = {}
-
-    # Reading
-
-    @property
-    def key(self) -> str:
-        return self.conversation.id
-
-    @property
-    def busy(self) -> bool:
-        return self.state.busy
-
-    def is_stopping(self) -> bool:
-        return self.state is ChatState.STOPPING
-
-    @property
-    def settings(self) -> ChatSettings:
-        return self.conversation.settings
-
-    @property
-    def answering(self) -> str | None:
-        """Id of the turn being written, None when idle."""
-        return self._answer.id if self._answer is not None and self.busy else None
-
-    def last_status(self) -> TurnStatus | None:
-        """How the last turn of the active path stands, None in an empty chat."""
-        path = self.conversation.path()
-        return path[-1].status if path else None
-
-    def details(self, node_id: str) -> str:
-        """Raw engine text behind a failed turn of this run of the program."""
-        return self._details.get(node_id, "")
-
-    def speculative_for(self, info: ModelInfo | None, backend: Backend) -> bool:
-        """What the next message will use with this model."""
-        if info is None:
-            return False
-        auto = self.context.auto_choice(info.path, backend)
-        return turns.resolve_spec(self.settings.spec, info.supports_mtp, auto)
-
-    def subscribe(self, listener: Callable[[ChatEvent], None]) -> Callable[[], None]:
-        self._listeners.append(listener)
-
-        def unsubscribe() -> None:
-            with contextlib.suppress(ValueError):
-                self._listeners.remove(listener)
-
-        return unsubscribe
 
     # Sending
 
@@ -170,60 +110,7 @@ class Chat:
         while self._task is not None and not self._task.done():
             await asyncio.wait({self._task})
 
-    # Changing the tree
-
-    def delete_turn(self, node_id: str) -> turns.Removed | None:
-        """Removes a turn; the result undoes it with `undo_delete`."""
-        if self.busy:
-            return None
-        removed = turns.remove_turn(self.conversation, node_id)
-        self.context.history.drop_nodes(self.conversation, removed.gone)
-        self.context.history.save_soon(self.conversation, self.conversation.nodes.values())
-        self._tell(ChatEvent.TURNS)
-        return removed
-
-    def undo_delete(self, removed: turns.Removed) -> None:
-        changed = turns.put_back(self.conversation, removed)
-        self.context.history.save_soon(self.conversation, changed)
-        self._tell(ChatEvent.TURNS)
-
-    def select_version(self, node_id: str) -> None:
-        if self.busy:
-            return
-        self.conversation.select(node_id)
-        self.gauge = self._stored_gauge()
-        self.context.history.save_soon(self.conversation)
-        self._tell(ChatEvent.TURNS)
-        self._tell(ChatEvent.GAUGE)
-
-    def drop_oldest(self, count: int = 1) -> bool:
-        if self.busy or not turns.drop_oldest(self.conversation, count):
-            return False
-        self.context.history.save_soon(self.conversation)
-        self._tell(ChatEvent.TURNS)
-        return True
-
-    def change_settings(self, settings: ChatSettings) -> None:
-        """Takes effect with the next message."""
-        if settings != self.settings:
-            self.conversation.settings = settings
-            self.context.history.save_soon(self.conversation)
-            self._tell(ChatEvent.SETTINGS)
-
-    def rename(self, title: str) -> None:
-        self.conversation.title = title
-        self.conversation.custom_title = bool(title)
-        self.context.history.save_soon(self.conversation)
-        self._tell(ChatEvent.SETTINGS)
-
-    def set_draft(self, text: str) -> None:
-        if text != self.conversation.draft:
-            self.conversation.draft = text
-            self.context.history.save_soon(self.conversation)
-
     # Inside
-
-    _tools_running: asyncio.Task[ToolStep] | None = None
 
     def _ask(
         self,
@@ -349,28 +236,12 @@ class Chat:
         answer.text += batch.text
         answer.thought += batch.thought
         self.last_sign = time.monotonic()
-        self._live_gauge(batch)
+        self.gauge = live_gauge(self.gauge, batch, speculative=self._speculative)
+        self._tell(ChatEvent.GAUGE)
         self._tell(ChatEvent.TEXT)
         if self.last_sign - self._saved_at > SAVE_EVERY_S:
             self._saved_at = self.last_sign
             self.context.history.save_soon(self.conversation, [answer])
-
-    def _live_gauge(self, batch: TextBatch) -> None:
-        """The cumulative rate; unknown while speculating, where a chunk is not a token."""
-        rate = None
-        if not self._speculative and batch.first_s is not None and batch.steps > 1:
-            spent = batch.elapsed_s - batch.first_s
-            rate = (batch.steps - 1) / spent if spent > 0 else None
-        old = self.gauge
-        self.gauge = GaugeView(
-            used=old.used,
-            total=old.total,
-            elapsed_s=batch.elapsed_s,
-            decode_tps=rate,
-            ttft_s=batch.first_s,
-            live=True,
-        )
-        self._tell(ChatEvent.GAUGE)
 
     def _finish(self, answer: Node, outcome: Outcome) -> None:
         loaded = self.context.engine.state.loaded
@@ -393,8 +264,7 @@ class Chat:
         self.error = problem.info()
         answer.status = TurnStatus.FAILED
         self._tell_problem(answer, self.error)
-        old = self.gauge
-        self.gauge = GaugeView(used=old.used, total=old.total, elapsed_s=old.elapsed_s)
+        self.gauge = broken_gauge(self.gauge)
         if not isinstance(problem, EngineCrashed):
             log.info("send failed: %s", problem.code)
         self._end(answer, ChatState.FAILED)
@@ -418,7 +288,7 @@ class Chat:
             self.conversation.remove(answer.id)
             self.rejected = Rejected("", (), outcome.needs, outcome.left)
         self.context.history.drop_nodes(self.conversation, [n.id for n in gone])
-        self.gauge = self._stored_gauge()
+        self.gauge = stored_gauge(self.conversation.path())
         self._answer = None
         self._go(ChatState.FAILED)
         self._tell(ChatEvent.TURNS)
@@ -433,38 +303,3 @@ class Chat:
         self._go(state)
         self._tell(ChatEvent.TURNS)
         self._tell(ChatEvent.GAUGE)
-
-    def _stored_gauge(self) -> GaugeView:
-        for node in reversed(self.conversation.path()):
-            if node.run is not None:
-                return gauge_of(node)
-        return GaugeView()
-
-    def _go(self, state: ChatState) -> None:
-        if state is not self.state:
-            self.state = step(self.state, state)
-            self.last_sign = time.monotonic()
-            self._tell(ChatEvent.STATE)
-
-    def _tell(self, event: ChatEvent) -> None:
-        for listener in list(self._listeners):
-            listener(event)
-
-
-def gauge_of(node: Node) -> GaugeView:
-    """The numbers of a finished answer."""
-    run = node.run
-    if run is None:
-        return GaugeView()
-    return GaugeView(
-        used=run.context_used,
-        total=run.context_total,
-        elapsed_s=run.elapsed_s,
-        decode_tps=run.decode_tps,
-        ttft_s=run.ttft_s,
-    )
-
-
-def waiting_gauge(old: GaugeView) -> GaugeView:
-    """Before the first text only the context of the turn before is known."""
-    return GaugeView(used=old.used, total=old.total, live=True)
