@@ -77,6 +77,7 @@ MENUS: tuple[tuple[str, tuple[ActionSpec, ...]], ...] = (
             ActionSpec("continue", "Con&tinue answer", ("Ctrl+Shift+Return",)),
             SEPARATOR,
             ActionSpec("toggle_spec", "S&peculative on or off", ("Ctrl+Shift+S",)),
+            ActionSpec("toggle_tools", "&Use tools in this chat", checkable=True),
             ActionSpec("attach", "&Attach file…", ("Ctrl+Shift+A",)),
             ActionSpec("chat_settings", "Sam&pling and system prompt…"),
             SEPARATOR,

@@ -179,6 +179,7 @@ class Composer(QFrame):
             if isinstance(widget, QPushButton):  # a click must not end a composition
                 widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         flow.push_from = 3
+        self._flow = flow
         self._strip_place = QVBoxLayout()
         self._strip_place.setContentsMargins(0, 0, 0, 0)
         body = QVBoxLayout(self)
@@ -193,6 +194,11 @@ class Composer(QFrame):
     def set_attachment_strip(self, widget: QWidget) -> None:
         """Places the strip of pending attachments above the text."""
         self._strip_place.addWidget(widget)
+
+    def add_button(self, widget: QPushButton) -> None:
+        """Places a further button after the others on the left."""
+        widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._flow.insert_widget(self._flow.push_from, widget)
 
     def text(self) -> str:
         return self.edit.toPlainText()

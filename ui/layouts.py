@@ -25,6 +25,14 @@ class FlowLayout(QLayout):
     def addItem(self, item: QLayoutItem) -> None:
         self._items.append(item)
 
+    def insert_widget(self, index: int, widget: QWidget) -> None:
+        """Adds `widget` before the item at `index`; what is pushed right stays so."""
+        self.addWidget(widget)
+        self._items.insert(index, self._items.pop())
+        if 0 <= index <= self.push_from:
+            self.push_from += 1
+        self.invalidate()
+
     def count(self) -> int:
         return len(self._items)
 

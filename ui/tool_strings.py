@@ -15,6 +15,9 @@ CHOOSE_FILE = "Choose file…"
 REMOVE_FILE = "Remove {name}"
 NO_FILES = "No file picked."
 
+CHAT_SWITCH = {True: "Tools: On", False: "Tools: Off"}
+CHAT_SWITCH_TIP = "Lets the model call the tools that are on in the Tools tab"
+
 ASK_TAB = "Ask with tools"
 STRUCTURED_TAB = "Structured answer"
 SUGGESTIONS = (

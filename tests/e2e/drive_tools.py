@@ -136,7 +136,9 @@ async def script(program):  # type: ignore[no-untyped-def]
 
     # the same tools in a chat, asked by a notice, kept as steps of the answer
     window.select_tab("chat")
-    me.chat.change_settings(msgspec.structs.replace(me.chat.settings, tools=True))
+    await me.press(words.CHAT_SWITCH[False])
+    assert me.chat.settings.tools
+    assert window.action("toggle_tools").isChecked()
     tools.registry.choose("greet", ask=True)
     forms[:] = [call_form("greet", {"name": "Bob"}), ANSWER]
     await me.send("Greet Bob")
@@ -164,6 +166,7 @@ async def script(program):  # type: ignore[no-untyped-def]
     window.select_tab("tools")
     await me.until(lambda: tab.ask.problem.isVisible())
     assert not tab.ask.send.isEnabled()
+    assert not window.action("toggle_tools").isEnabled()
     await shots("no-tools")
     await me.press(words.GO_STRUCTURED)
     assert tab.pages.currentIndex() == 1
