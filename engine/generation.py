@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass, field
 
 from engine import chunks
-from engine._ffi import TurnNumbers
 from engine.errors import GenerationError
 from engine.markers import AnswerFilter
+from engine.native_values import TurnNumbers
 from engine.protocol import TextSink
 from engine.stream import Run
 from engine.types import Benchmark, ErrorInfo, FinishReason, TextBatch, ToolCall

@@ -13,9 +13,10 @@ import time
 from collections import deque
 
 from engine import _ffi, generation, loading, memory, stream, turn, wire
-from engine._ffi import Native, NativeError
+from engine._ffi import Native
 from engine.conversations import Conversations
 from engine.errors import EngineError, GenerationError
+from engine.native_values import NativeError
 from engine.protocol import TextSink
 from engine.stream import Run
 from engine.types import (

@@ -19,9 +19,10 @@ from pathlib import Path
 import msgspec
 
 from engine import _ffi, model_file
-from engine._ffi import Native, NativeError, Owned
+from engine._ffi import Native, Owned
 from engine.context_guard import usable_context
 from engine.errors import BackendError, LoadError, ModelFileError
+from engine.native_values import STATUS, NativeError
 from engine.types import Backend, FileState, LoadOptions, Modality, ModelInfo
 
 NO_CACHE = ":nocache"
@@ -220,5 +221,5 @@ def load_error(error: NativeError, options: LoadOptions) -> LoadError | ModelFil
     return LoadError("load_failed", detail, **params)
 
 
-STATUS_NOT_FOUND = _ffi.STATUS.index("NOT_FOUND")
-STATUS_EXHAUSTED = _ffi.STATUS.index("RESOURCE_EXHAUSTED")
+STATUS_NOT_FOUND = STATUS.index("NOT_FOUND")
+STATUS_EXHAUSTED = STATUS.index("RESOURCE_EXHAUSTED")

@@ -8,12 +8,13 @@ or deleted (cancelled or failed; its checkpoint stays).
 from __future__ import annotations
 
 from engine import _ffi, generation, wire
-from engine._ffi import Native, Owned, TurnNumbers
+from engine._ffi import Native, Owned
 from engine.context_guard import Room, group, room
 from engine.conversations import Conversations, Plan
 from engine.generation import Stream
 from engine.loading import Loaded
 from engine.markers import AnswerFilter
+from engine.native_values import TurnNumbers
 from engine.protocol import TextSink
 from engine.stream import Run
 from engine.types import (

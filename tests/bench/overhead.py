@@ -62,7 +62,8 @@ def bare(args: argparse.Namespace) -> dict[str, Any]:
     """Nothing but the library and a callback that appends: no child, no batching, no parsing."""
     from queue import SimpleQueue
 
-    from engine._ffi import Native, TurnNumbers
+    from engine._ffi import Native
+    from engine.native_values import TurnNumbers
 
     done: SimpleQueue[bool] = SimpleQueue()
     native = Native()

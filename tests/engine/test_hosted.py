@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from engine import client, errors
+from engine import child_calls, client, errors
 from engine.client import HostedEngine
 from engine.types import LoadOptions
 from tests.engine.conftest import FINE, Chat
@@ -138,7 +138,7 @@ def test_kill_ends_a_load_and_a_generation(engine: HostedEngine, options: LoadOp
 def test_a_frozen_child_is_found_out_and_killed(
     engine: HostedEngine, options: LoadOptions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "SILENT_S", 2.5)
+    monkeypatch.setattr(child_calls, "SILENT_S", 2.5)
     loaded = engine.load(options)
     chat = Chat(engine)
     chat.on_batch = lambda _b: os.kill(loaded.pid, signal.SIGSTOP)
