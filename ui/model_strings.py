@@ -295,10 +295,10 @@ CACHE_MODES = {
     "no": ("Off", "slower to load, nothing is kept"),
     "folder": ("Folder…", "on disk, in a folder you choose"),
 }
-CACHE_TOTAL = "{size} in use"
+CACHE_TOTAL = "{size} on disk"
 CACHE_EMPTY = "Nothing is cached."
 CACHE_OLD = "{name}, from engine {version}"
-CACHE_IN_USE = "in use"
+CACHE_IN_USE = "used by the loaded model"
 CACHE_UNKNOWN = "a model that is no longer here"
 CLEAR = "Clear"
 CLEAR_ALL = "Clear all"

@@ -165,15 +165,24 @@ def _problem(model: LocalModel) -> tuple[str, str]:
 def _local_actions(model: LocalModel, engine: Engine, know: Knowledge) -> tuple[RowAction, ...]:
     if engine.loading == model.path:
         return (RowAction("cancel_load", words.CANCEL),)
+    measure = _measure_first(model, know)
     if engine.loaded == model.path:
-        return (RowAction("unload", words.UNLOAD),)
+        return (*measure, RowAction("unload", words.UNLOAD))
     if model.loadable:
-        return (RowAction("load", words.LOAD, primary=True),)
+        return (*measure, RowAction("load", words.LOAD, primary=True))
     if model.info is not None and model.info.state is FileState.NEEDS_RUNTIME:
         return (RowAction("try_anyway", words.TRY_ANYWAY),)
     if _can_fetch_again(model, know):
         return (RowAction("download_again", words.DOWNLOAD_AGAIN),)
     return ()
+
+
+def _measure_first(model: LocalModel, know: Knowledge) -> tuple[RowAction, ...]:
+    """*not measured yet* comes with the button that changes it."""
+    able = model.loadable and model.info is not None and model.info.supports_mtp
+    if not able or model.path in know.speedups:
+        return ()
+    return (RowAction("measure", words.MEASURE),)
 
 
 def _can_fetch_again(model: LocalModel, know: Knowledge) -> bool:

@@ -55,7 +55,7 @@ async def script(program):  # type: ignore[no-untyped-def]
     await me.ready()
     window.select_tab("models")
     demo = loaded()
-    await me.until(lambda: actions(demo) == ["unload"])
+    await me.until(lambda: "unload" in actions(demo))
 
     # add from the hub, with the keyboard
     models.tab.add_button.click()
@@ -73,7 +73,7 @@ async def script(program):  # type: ignore[no-untyped-def]
     await click(path, "load")
     await load_dialog()
     await me.until(lambda: loaded() == path)
-    await me.until(lambda: actions(path) == ["unload"])
+    await me.until(lambda: "unload" in actions(path))
     await me.until(lambda: library.records.used.get(path))
 
     # delete while it is loaded: refused, offers to unload; then undo
@@ -86,7 +86,7 @@ async def script(program):  # type: ignore[no-untyped-def]
     await me.until(lambda: me.notice() == f"deleted:{path}")
     await me.press(words.UNDO)
     await me.until(lambda: Path(path).exists())
-    await me.until(lambda: actions(path) == ["load"])
+    await me.until(lambda: "load" in actions(path))
 
     # a gated file: the token is asked for, tested, and the download goes on
     models.dialogs._found = await library.fetch.list_repository("o/gated")

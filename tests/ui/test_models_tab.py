@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFocusEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
@@ -136,6 +136,20 @@ def test_keyboard_on_a_card(tab: ModelsTab) -> None:
         QTest.keyClick(card, Qt.Key.Key_Return)
         QTest.keyClick(card, Qt.Key.Key_Delete)
     assert told == [("a", "details"), ("a", "delete"), ("b", "details")]
+
+
+def test_keyboard_focus_is_visible(tab: ModelsTab) -> None:
+    tab.set_view(ModelsView(rows=(row("a"),)))
+    card = tab.card("a")
+    assert card is not None
+    for reason, seen in (
+        (Qt.FocusReason.TabFocusReason, "true"),
+        (Qt.FocusReason.MouseFocusReason, "false"),
+    ):
+        QApplication.sendEvent(card, QFocusEvent(QFocusEvent.Type.FocusIn, reason))
+        assert card.property("focused") == seen
+        QApplication.sendEvent(card, QFocusEvent(QFocusEvent.Type.FocusOut, reason))
+        assert card.property("focused") == "false"
 
 
 def test_menu_of_a_card(tab: ModelsTab) -> None:

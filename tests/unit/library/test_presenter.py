@@ -83,7 +83,8 @@ def test_a_loaded_model_as_in_the_sketch(model: LocalModel) -> None:
 def test_a_model_that_can_be_loaded(model: LocalModel) -> None:
     row = one(model)
     assert row.line == "186 MB · context 1024 · not measured yet"
-    assert ids(row) == ["load"]
+    assert ids(row) == ["measure", "load"]
+    assert ids(one(model, speedups={model.path: 0.9})) == ["load"]
     menu = [a.id for a in row.menu]
     assert {"details", "measure", "show", "clear_cache", "delete"} <= set(menu)
     assert "fits" in row.abilities
@@ -95,7 +96,7 @@ def test_loading_and_failing(model: LocalModel) -> None:
     assert ids(row) == ["cancel_load"]
     row = one(model, engine=Engine(failed={model.path: "not enough memory"}))
     assert row.line.endswith("load failed: not enough memory")
-    assert ids(row) == ["load"]
+    assert ids(row) == ["measure", "load"]
 
 
 def test_files_of_others_are_not_deleted(model: LocalModel) -> None:
