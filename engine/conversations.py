@@ -23,7 +23,7 @@ from engine.types import GenerateRequest, Message, TextPart
 
 MAX_CHATS = 4
 SAFE_CATCH_UP = 48
-"""Tokens of earlier messages that may be sent together with a new one.
+"""Tokens of earlier messages and a new one that may be sent together.
 
 Measured on 0.18.1 (demo model): a send of several messages to a clone loses the state the
 clone was made with (the token count afterwards lacks it, and so does the answer) once the
@@ -105,7 +105,7 @@ class Conversations:
             resident is not None
             and of_resident is not None
             and (of_checkpoint is None or len(of_resident) <= len(of_checkpoint))
-            and self._may_catch_up(of_resident)
+            and self._may_catch_up(of_resident, request.message)
         ):
             copy = self._clone(resident.conversation)
             if checkpoint is not None:
@@ -117,20 +117,25 @@ class Conversations:
         if resident is not None:
             resident.conversation.close()
             chat.resident = None
-        if checkpoint is None or of_checkpoint is None or not self._may_catch_up(of_checkpoint):
+        if (
+            checkpoint is None
+            or of_checkpoint is None
+            or not self._may_catch_up(of_checkpoint, request.message)
+        ):
             return None
         copy = self._clone(checkpoint.conversation)
         if copy is None:
             return None
         return Plan(copy, (*of_checkpoint, request.message), "checkpoint", fresh=False)
 
-    def _may_catch_up(self, missing: Sequence[Message]) -> bool:
-        """Whether `missing` is short enough to be sent along (`SAFE_CATCH_UP`)."""
+    def _may_catch_up(self, missing: Sequence[Message], message: Message) -> bool:
+        """Whether `missing` may be sent along with `message` (`SAFE_CATCH_UP`)."""
         if not missing:
             return True
-        if wire.has_media(missing) or "tokenize" not in self._native.features:
+        together = (*missing, message)
+        if wire.has_media(together) or "tokenize" not in self._native.features:
             return False
-        text = "".join(f"{m.role} {m.text} {m.tool_calls or ''}" for m in missing)
+        text = "".join(f"{m.role} {m.text} {m.tool_calls or ''}" for m in together)
         return len(self._native.tokenize(self._engine, text)) <= SAFE_CATCH_UP
 
     def _clone(self, conversation: Owned) -> Owned | None:
