@@ -72,7 +72,6 @@ class Downloads:
         self._entries: dict[str, _Entry] = {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._run_loop, name="download", daemon=True)
-        self._client: httpx.AsyncClient | None = None
         self._gate = asyncio.Semaphore(self._policy.at_once)
         self._closed = False
 
@@ -98,10 +97,11 @@ class Downloads:
     def submit(
         self, work: Callable[[httpx.AsyncClient], Coroutine[Any, Any, _T]]
     ) -> concurrent.futures.Future[_T]:
-        """Runs other network work on this thread, with the same client and proxy rules."""
+        """Runs other network work on this thread, with the same proxy and certificate rules."""
 
         async def run() -> _T:
-            return await work(self._http())
+            async with make_client(self._policy.read_timeout_s) as client:
+                return await work(client)
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop)
 
@@ -136,18 +136,11 @@ class Downloads:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._client is not None:
-            await self._client.aclose()
         self._loop.stop()
 
     def _post(self, action: Callable[[], None]) -> None:
         if not self._closed:
             self._loop.call_soon_threadsafe(action)
-
-    def _http(self) -> httpx.AsyncClient:
-        if self._client is None:
-            self._client = make_client(self._policy.read_timeout_s)
-        return self._client
 
     def _restore(self, folders: tuple[Path, ...]) -> None:
         for folder in folders:
@@ -202,26 +195,28 @@ class Downloads:
     async def _run(self, entry: _Entry) -> None:
         async with self._gate:
             try:
-                entry.transfer = Transfer(
-                    self._http(),
-                    entry.request,
-                    self._access(),
-                    self._policy,
-                    self._cache_folder,
-                    self._check,
-                )
-                async with asyncio.TaskGroup() as group:
-                    ticker = group.create_task(self._report(entry))
-                    try:
-                        await entry.transfer.run()
-                    finally:
-                        ticker.cancel()
+                # A client of its own: the system's proxy may be another one by now.
+                async with make_client(self._policy.read_timeout_s) as client:
+                    await self._transfer(entry, client)
                 entry.state = DownloadState.DONE
-            except* DownloadFailure as group_failure:
-                failure = group_failure.exceptions[0]
-                assert isinstance(failure, DownloadFailure)
+            except DownloadFailure as failure:
                 entry.state, entry.failure = DownloadState.FAILED, failure.value()
                 _log.info("download of %s stopped: %s", entry.request.key, failure.code)
+
+    async def _transfer(self, entry: _Entry, client: httpx.AsyncClient) -> None:
+        entry.transfer = Transfer(
+            client,
+            entry.request,
+            self._access(),
+            self._policy,
+            self._cache_folder,
+            self._check,
+        )
+        ticker = self._loop.create_task(self._report(entry))
+        try:
+            await entry.transfer.run()
+        finally:
+            ticker.cancel()
 
     async def _report(self, entry: _Entry) -> None:
         while True:

@@ -125,8 +125,6 @@ class Transfer:
     def _compare(self, seen: RemoteFile) -> None:
         """Adopts what the server says; begins anew if its file is not ours any more."""
         ours, request = self._remote, self._request
-        if request.sha256 and seen.sha256 and seen.sha256 != request.sha256:
-            raise DownloadFailure("checksum", name=request.name)
         changed = bool(
             (ours.sha256 and seen.sha256 and ours.sha256 != seen.sha256)
             or (not seen.sha256 and ours.etag and seen.etag and _differ(ours.etag, seen.etag))
@@ -134,7 +132,7 @@ class Transfer:
         )
         if changed and journal.partial_bytes(request.path):
             self._restart("changed")
-        kept = RemoteFile(sha256=request.sha256 or "") if changed else ours
+        kept = RemoteFile() if changed else ours
         self._remote = RemoteFile(
             total=seen.total if seen.total is not None else kept.total,
             etag=seen.etag or kept.etag,
@@ -193,7 +191,7 @@ class Transfer:
         another = bool(self._remote.etag and seen.etag and _differ(self._remote.etag, seen.etag))
         self._restart("changed" if another else "no_range")
         if another:
-            self._remote = RemoteFile(sha256=self._request.sha256 or "")
+            self._remote = RemoteFile()
 
     async def _copy(self, response: httpx.Response, host: str) -> None:
         request, remote = self._request, self._remote

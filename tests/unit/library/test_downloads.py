@@ -214,6 +214,29 @@ def test_unreachable_host(bench: Bench) -> None:
     assert status.failure.code == "unreachable"
 
 
+def test_hub_file_replaced_since_it_was_listed(bench: Bench, hosted: Hosted) -> None:
+    """A hash from an old listing is no reason to refuse the file that is there now."""
+    request = msgspec.structs.replace(bench.request(), sha256="0" * 64, expected_bytes=5)
+    assert bench.fetch(request).state is DownloadState.DONE
+    assert target(bench).read_bytes() == hosted.data
+
+
+def test_published_hash_counts_where_the_server_tells_none(bench: Bench, hosted: Hosted) -> None:
+    hosted.linked = False
+    request = msgspec.structs.replace(bench.request(), sha256="0" * 64)
+    status = bench.fetch(request)
+    assert status.failure is not None
+    assert status.failure.code == "checksum"
+    assert not target(bench).exists()
+
+
+def test_insecure_connection_is_said(bench: Bench) -> None:
+    url = bench.server.url.replace("http:", "https:") + "/m.litertlm"
+    status = bench.fetch(msgspec.structs.replace(bench.request(), url=url))
+    assert status.failure is not None
+    assert status.failure.code == "tls"
+
+
 def test_stall_is_told_and_resume_works(bench: Bench, hosted: Hosted) -> None:
     hosted.moods = [web.stalled_after(100_000), web.normal]
     bench.manager.add(bench.request())
