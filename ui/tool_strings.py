@@ -48,6 +48,7 @@ WAITING = "Waiting for the model…"
 NOTES = {
     "speculation_off": "Speculation is off for this message: a forced form cannot be drafted.",
     "thinking_off": "Thinking is off for this message: it does not go with a forced form.",
+    "result_cut": "The result did not fit into the context; the model got its beginning.",
     "rounds": "Too many calls in a row; nothing more was run.",
     "unreadable_call": (
         "This looks like a tool call, but it cannot be read. Nothing was run; the model was told."

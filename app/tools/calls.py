@@ -18,12 +18,14 @@ from typing import Any, TypeVar
 from app.conversation import ToolStep
 from app.tools.arguments import BadCall, Prepared, prepare
 from app.tools.registry import Registry, ToolFailure
-from engine.types import Message, ToolCall, ToolResultPart
+from engine.types import Message, Part, ToolCall, ToolResultPart
 
 T = TypeVar("T")
 
 MAX_CALLS_PER_MESSAGE = 8
 MAX_RESULT_CHARS = 8_000
+SHORT_ENOUGH = 100
+"""Characters of a result that are never cut away."""
 
 REFUSED = "The user refused this call."
 
@@ -160,6 +162,26 @@ def tool_message(steps: Sequence[ToolStep]) -> Message:
     """What the model is told about `steps`."""
     parts = tuple(ToolResultPart(name=s.name, result_json=s.result_json) for s in steps)
     return Message(role="tool", parts=parts)
+
+
+def shortened(message: Message, left: int | None, needs: int | None) -> Message | None:
+    """`message` with its results cut to about what is left of the context; None when that
+    would leave next to nothing. `left` and `needs` are tokens of the whole message."""
+    if not left or not needs or left >= needs:
+        return None
+    parts: list[Part] = []
+    for part in message.parts:
+        if isinstance(part, ToolResultPart) and len(part.result_json) > SHORT_ENOUGH:
+            keep = int(len(part.result_json) * left / needs * 0.7)
+            if keep < SHORT_ENOUGH:
+                return None
+            cut = {"cut": part.result_json[:keep], "note": "Cut to fit the context."}
+            text = json.dumps(cut, ensure_ascii=False)
+            parts.append(ToolResultPart(name=part.name, result_json=text))
+        else:
+            parts.append(part)
+    made = Message(role=message.role, parts=tuple(parts), tool_calls=message.tool_calls)
+    return None if made == message else made
 
 
 def _refusal(

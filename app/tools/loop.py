@@ -8,7 +8,6 @@ tells what happens through `on_event` in the order in which it happened.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 import uuid
 from collections.abc import Awaitable, Callable
@@ -18,7 +17,15 @@ from enum import StrEnum
 import msgspec
 
 from app.conversation import ToolStep
-from app.tools.calls import CallEnded, CallRunner, CallStarted, Stopped, tool_message
+from app.tools.calls import (
+    CallEnded,
+    CallRunner,
+    CallStarted,
+    Stopped,
+    shortened,
+    tool_message,
+)
+from app.tools.unreadable import looks_like_a_call, with_unreadable_call
 from engine.types import (
     Constraint,
     ErrorInfo,
@@ -38,12 +45,6 @@ MAX_ROUNDS = 5
 DEFAULT_SAMPLING = Sampling(max_output_tokens=256)
 
 SYSTEM = "You are a concise, helpful assistant. Use a tool when it helps to answer."
-
-_LIKE_A_CALL = re.compile(
-    r"<\|?tool_call|<start_function_call|```tool_code|\"tool_calls\"\s*:"
-    r"|^\s*\[?\s*\{\s*\"name\"\s*:.*\"(arguments|parameters)\"\s*:",
-    re.DOTALL,
-)
 
 NOT_READABLE = (
     "The tool call could not be read, so nothing was run. "
@@ -67,7 +68,7 @@ class LoopEvent:
     """One line of the log. TEXT carries the answer so far and is replaced by later ones.
 
     `seconds` is the time this step took; `called` on ANSWER tells whether a tool had run.
-    NOTE texts are keys: "speculation_off", "rounds", "unreadable_call".
+    NOTE texts are keys: "speculation_off", "rounds", "unreadable_call", "result_cut".
     """
 
     kind: EventKind
@@ -154,6 +155,14 @@ class QuestionLoop:
             request = self._request(question, key, round_number, history, message)
             started = time.perf_counter()
             outcome = await self._send(request)
+            too_long = outcome.error is not None and outcome.error.code == "message_too_long"
+            shorter = shortened(message, outcome.left, outcome.needs) if too_long else None
+            if shorter is not None:
+                self._tell(LoopEvent(kind=EventKind.NOTE, text="result_cut"))
+                message, new_id = shorter, self._new_run_id()
+                outcome = await self._send(
+                    msgspec.structs.replace(request, run_id=new_id, message=message)
+                )
             seconds = time.perf_counter() - started
             follow_up = await self._follow_up(outcome, question, round_number, seconds)
             if isinstance(follow_up, Answer):
@@ -212,7 +221,7 @@ class QuestionLoop:
         if outcome.reason is FinishReason.ERROR:
             self._tell(LoopEvent(kind=EventKind.ERROR, error=outcome.error, text=outcome.text))
             return self._answer(outcome, round_number)
-        unreadable = not outcome.tool_calls and _LIKE_A_CALL.search(outcome.text) is not None
+        unreadable = not outcome.tool_calls and looks_like_a_call(outcome.text)
         if outcome.reason is FinishReason.STOPPED or not (outcome.tool_calls or unreadable):
             self._tell(
                 LoopEvent(
@@ -275,20 +284,6 @@ class QuestionLoop:
             error=outcome.error,
             rounds=rounds,
         )
-
-
-_BAD_CALL = re.compile(
-    r"Failed to parse tool calls.*?full response: (.*?)(?:\nerror: |$)", re.DOTALL
-)
-
-
-def with_unreadable_call(outcome: Outcome) -> Outcome:
-    """A send that failed because the engine could not read the model's tool call (0.18.1
-    ends it with INVALID_ARGUMENT) as what it is: an answer with that call as its text."""
-    found = _BAD_CALL.search(outcome.error.detail) if outcome.error else None
-    if found is None:
-        return outcome
-    return msgspec.structs.replace(outcome, reason=FinishReason.END, text=found[1], error=None)
 
 
 def answer_message(outcome: Outcome) -> Message:

@@ -27,12 +27,14 @@ from engine.errors import GenerationError
 from engine.types import (
     Constraint,
     ConstraintKind,
+    ErrorInfo,
     FinishReason,
     GenerateRequest,
     LoadOptions,
     Outcome,
     TextBatch,
     ToolCall,
+    ToolResultPart,
 )
 from tests.fakes.scripted_engine import Call, Fail, Finish, Say, ScriptedEngine, Step, Wait
 
@@ -312,6 +314,35 @@ def test_a_failed_send_ends_the_question_with_its_error() -> None:
     assert answer.error is not None
     assert answer.error.code == "message_too_long"
     assert rig.kinds() == ["question", "error"]
+
+
+def test_a_result_too_long_for_the_context_is_cut_once() -> None:
+    rig = Rig([Call((call("echo"),))], [Say("Fine.")])
+    rig.result = lambda: done("word " * 1000)
+    generate = rig.engine.generate
+    lengths: list[int] = []
+
+    def limited(request: GenerateRequest, sink: Callable[[TextBatch], None]) -> Outcome:
+        if request.message.role == "tool":
+            part = request.message.parts[0]
+            assert isinstance(part, ToolResultPart)
+            lengths.append(len(part.result_json))
+            if len(part.result_json) > 2500:
+                error = ErrorInfo("message_too_long")
+                return Outcome(
+                    run_id=request.run_id, reason=FinishReason.ERROR, error=error, needs=1000,
+                    left=500,
+                )  # fmt: skip
+        return generate(request, sink)
+
+    rig.engine.generate = limited  # type: ignore[method-assign]
+    answer = rig.run(ask=False)
+    assert answer.text == "Fine."
+    assert lengths[0] > 5000
+    assert lengths[1] < 2500
+    assert "result_cut" in [e.text for e in rig.events]
+    assert "Cut to fit" in rig.engine.requests[-1].message.parts[0].result_json  # type: ignore[union-attr]
+    assert len(answer.steps[0].result_json) > 5000, "the log keeps the whole result"
 
 
 def test_limit_is_not_an_end() -> None:
