@@ -35,7 +35,6 @@ FILTERS = {
 EMPTY_LOCAL = "No models here yet. Open a .litertlm file, drop one here, or download one below."
 NO_HITS = "No model matches “{text}”."
 NO_HITS_FILTER = "No model here has what the filter asks for."
-CLEAR_SEARCH = "Show all"
 DROP_HERE = "Drop the .litertlm file to add it. It stays where it is."
 LOOKING = "Looking for models…"
 
@@ -94,7 +93,6 @@ SOURCES = {
 }
 
 # States of a download
-NOT_DOWNLOADED = "not downloaded"
 QUEUED = "Waiting for another download"
 CONNECTING = "Connecting…"
 VERIFYING = "Checking the file…"
@@ -226,10 +224,6 @@ DELETE_TITLE = "Delete {name}?"
 DELETE_TEXT = (
     "This frees {freed}: {file} for the model and {cache} of engine cache. The file goes to the "
     "trash when Tandem quits; until then it can be brought back."
-)
-DELETE_TEXT_NO_TRASH = (
-    "This frees {freed}: {file} for the model and {cache} of engine cache. Until Tandem quits it "
-    "can be brought back."
 )
 DELETE_VERB = "Delete"
 DELETED = "{name} was deleted. {freed} will be free."

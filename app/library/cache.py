@@ -50,17 +50,6 @@ class EngineCache:
     def folder(self, model_path: str, version: str = LIBRARY_VERSION) -> Path:
         return self._root / version / model_key(model_path)
 
-    def prepare(self, model_path: str) -> Path:
-        """Makes the folder before a load and marks it as used. Raises `OSError` when it
-        cannot be written: the load then goes without a cache."""
-        folder = self.folder(model_path)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        now = self._clock()
-        os.utime(folder, (now, now))
-        if not os.access(folder, os.W_OK):
-            raise PermissionError(13, "cache folder cannot be written", str(folder))
-        return folder
-
     def touch(self, model_path: str) -> None:
         """Marks a cache as just used. Raises `OSError` when there is none."""
         now = self._clock()
@@ -96,10 +85,6 @@ class EngineCache:
             if version != LIBRARY_VERSION or folder.name not in keep:
                 freed += self._remove(folder)
         return freed
-
-    def clear_old_versions(self) -> int:
-        """Removes what other library versions left behind."""
-        return sum(self._remove(f) for v, f in self._folders() if v != LIBRARY_VERSION)
 
     def enforce_cap(self, cap_bytes: int, keep: Collection[str] = ()) -> int:
         """Removes least recently used caches until the rest fits; 0 means no cap. Other

@@ -20,6 +20,9 @@ CACHE_SHARE = 1.0
 """Engine cache a first load writes, as a share of the file: can be as large as the model."""
 
 
+_UNKNOWN_DISK = 1 << 62
+
+
 class Fit(StrEnum):
     FITS = "fits"
     SLOW = "slow"
@@ -36,13 +39,14 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def this_machine(folder: Path) -> Machine:
-    """Asks the system; takes a millisecond or so, may wait on a network drive."""
+    """Asks the system; takes a millisecond or so, may wait on a network drive. A disk that
+    cannot be asked is taken as empty: writing will tell."""
     memory = psutil.virtual_memory()
-    return Machine(
-        memory_total=memory.total,
-        memory_available=memory.available,
-        disk_free=free_bytes(folder),
-    )
+    try:
+        free = free_bytes(folder)
+    except OSError:
+        free = _UNKNOWN_DISK
+    return Machine(memory_total=memory.total, memory_available=memory.available, disk_free=free)
 
 
 def free_bytes(folder: Path) -> int:
