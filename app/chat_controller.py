@@ -7,7 +7,6 @@ changes by the signals. Knows nothing of files of models: that is `EngineControl
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 
 import msgspec
@@ -17,21 +16,19 @@ from app import presets
 from app.chat import Chat
 from app.chat_context import ChatContext, ChatEvent
 from app.chat_offers import ChatOffers
+from app.chat_page import ChatPage
 from app.chat_state import ChatState
 from app.conversation import Attachment, ChatSettings, Conversation
 from app.notices import Action, Notice, Notices
 from app.settings import SettingsStore
 from app.state import AppState
-from app.turn_views import path_views, turn_view
 from engine.types import Modality, ModelInfo, SpecMode
 from ui import format as fmt
 from ui import strings, strings_core
 from ui.conversation_page import ConversationPage
 from ui.main_window import MainWindow
-from ui.views import ComposerView, SpecChoice, TabView, TurnView
+from ui.views import ComposerView, SpecChoice, TabView
 
-GAUGE_S = 0.05
-"""The live gauge is drawn at most 20 times a second."""
 DRAFT_S = 1.0
 
 
@@ -63,8 +60,7 @@ class ChatController(QObject):
         self._notices = notices
         self._chats: dict[str, Chat] = {}
         self._leaving: set[asyncio.Task[None]] = set()
-        self._streamed: dict[str, tuple[str, int, int]] = {}
-        self._gauged: dict[str, float] = {}
+        self._shown: dict[str, ChatPage] = {}
         self._drafts: dict[str, asyncio.TimerHandle] = {}
         self.offers = ChatOffers(self, context, notices)
         self.take_attachments: Callable[[str], tuple[Attachment, ...]] = lambda _key: ()
@@ -122,8 +118,7 @@ class ChatController(QObject):
         self._connect_page(page, chat)
         page.composer.set_enter_sends(self._settings.value.enter_sends)
         page.set_empty(strings.EMPTY_CHAT_TITLE, strings.EMPTY_CHAT_TEXT)
-        page.set_turns(path_views(chat))
-        page.set_gauge(chat.gauge)
+        self._shown[chat.key] = ChatPage(chat, page)
         page.set_composer(self._composer_view(chat))
         page.set_draft(conversation.draft)
         chat.subscribe(lambda event: self._on_event(chat, event))
@@ -140,8 +135,7 @@ class ChatController(QObject):
             return
         self._save_draft(chat)
         self._tab.remove_conversation(key)
-        self._streamed.pop(key, None)
-        self._gauged.pop(key, None)
+        self._shown.pop(key, None)
         task = asyncio.get_running_loop().create_task(self._leave(chat))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
@@ -190,15 +184,13 @@ class ChatController(QObject):
         page = self._tab.page(chat.key)
         if page is None or chat.key not in self._chats:
             return
+        shown = self._shown[chat.key]
         if event is ChatEvent.TEXT:
-            self._stream(chat, page)
+            shown.stream()
         elif event is ChatEvent.GAUGE:
-            now = time.monotonic()
-            if not chat.gauge.live or now - self._gauged.get(chat.key, 0.0) >= GAUGE_S:
-                self._gauged[chat.key] = now
-                page.set_gauge(chat.gauge)
+            shown.show_gauge()
         elif event is ChatEvent.TURNS:
-            self._show_turns(chat, page)
+            shown.show_turns()
             self.changed.emit(chat.key)
         else:
             if event is ChatEvent.STATE:
@@ -208,45 +200,10 @@ class ChatController(QObject):
             self.changed.emit(chat.key)
 
     def _on_state(self, chat: Chat, page: ConversationPage) -> None:
-        node_id = chat.answering
-        if node_id is not None and chat.state is not ChatState.DECODING:
-            self._update(chat, page, turn_view(chat, chat.conversation.nodes[node_id]))
+        self._shown[chat.key].show_state()
         if chat.rejected is not None and chat.state is ChatState.FAILED:
             self.offers.message_too_long(chat, page)
         self.offers.watch(chat)
-
-    def _stream(self, chat: Chat, page: ConversationPage) -> None:
-        node_id = chat.answering
-        if node_id is None:
-            return
-        node = chat.conversation.nodes[node_id]
-        shown, text, thought = self._streamed.get(chat.key, ("", 0, 0))
-        if shown != node_id:
-            text = thought = 0
-        page.stream(node_id, node.text[text:], node.thought[thought:])
-        self._streamed[chat.key] = (node_id, len(node.text), len(node.thought))
-
-    def _update(self, chat: Chat, page: ConversationPage, view: TurnView) -> None:
-        page.update_turn(view)
-        if view.status == "streaming":
-            self._streamed[chat.key] = (view.node_id, len(view.text), len(view.thought))
-
-    def _show_turns(self, chat: Chat, page: ConversationPage) -> None:
-        """Changes as little as possible on the page."""
-        wanted = path_views(chat)
-        have = page.turns()
-        ids, have_ids = [v.node_id for v in wanted], [v.node_id for v in have]
-        if have_ids != ids[: len(have_ids)]:
-            page.set_turns(wanted)
-        else:
-            for old, new in zip(have, wanted, strict=False):
-                if old != new:
-                    page.update_turn(new)
-            for view in wanted[len(have_ids) :]:
-                page.append_turn(view)
-        if wanted and wanted[-1].status == "streaming":
-            last = wanted[-1]
-            self._streamed[chat.key] = (last.node_id, len(last.text), len(last.thought))
 
     # Views
 

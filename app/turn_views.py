@@ -13,9 +13,11 @@ from ui import strings
 from ui.views import AttachmentView, FooterView, ToolStepView, TurnView
 
 
-def turn_view(chat: Chat, node: Node, *, dropped: bool = False) -> TurnView:
-    """The view of one turn of the active path."""
-    versions = chat.conversation.versions(node.id)
+def turn_view(
+    chat: Chat, node: Node, *, dropped: bool = False, versions: list[str] | None = None
+) -> TurnView:
+    """The view of one turn of the active path. `versions` are its siblings if known."""
+    versions = versions or chat.conversation.versions(node.id)
     streaming = chat.answering == node.id
     return TurnView(
         node_id=node.id,
@@ -57,9 +59,20 @@ def turn_view(chat: Chat, node: Node, *, dropped: bool = False) -> TurnView:
 
 
 def path_views(chat: Chat) -> list[TurnView]:
-    path = chat.conversation.path()
+    """Views of the whole active path; one pass over the tree, however long it is."""
+    siblings: dict[tuple[str | None, Role], list[str]] = {}
+    for node in chat.conversation.nodes.values():
+        siblings.setdefault((node.parent, node.role), []).append(node.id)
     sent = {n.id for n in chat.conversation.sent_path()}
-    return [turn_view(chat, node, dropped=node.id not in sent) for node in path]
+    return [
+        turn_view(
+            chat,
+            node,
+            dropped=node.id not in sent,
+            versions=siblings[node.parent, node.role],
+        )
+        for node in chat.conversation.path()
+    ]
 
 
 def _waiting(chat: Chat) -> str:
