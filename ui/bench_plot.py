@@ -123,7 +123,7 @@ class Plot(QWidget):
             if not painter.isActive():
                 raise OSError(f"cannot write {path}")
             painter.fillRect(QRectF(0, 0, size.width(), size.height()), theme().color("panel"))
-            self._view.render(painter)
+            self._paint(painter)
             painter.end()
             return
         # The format comes from the suffix: stub and binding disagree on the format's type.
@@ -138,9 +138,14 @@ class Plot(QWidget):
         image.setDevicePixelRatio(EXPORT_SCALE)
         image.fill(theme().color("panel"))
         painter = QPainter(image)
-        self._view.render(painter)
+        self._paint(painter)
         painter.end()
         return image
+
+    def _paint(self, painter: QPainter) -> None:
+        """The target must be said: by default it is the device in physical pixels."""
+        area = self._view.viewport().rect()
+        self._view.render(painter, QRectF(area), area)
 
     # Drawing
 
