@@ -65,7 +65,9 @@ def _tint_of(token: str) -> str:
 def paint(document: QTextDocument, position: int, code: str, language: str) -> Iterator[None]:
     """Colours the lines of `code`, the first of which is the block at `position`.
 
-    Yields after every line; stops when the document no longer holds the code there.
+    To be run inside an edit block: setting the formats of a line reports it as changed, and
+    each report outside of one would lay out the rest of the document. Yields after every
+    line; stops when the document no longer holds the code there.
     """
     lexer = lexer_for(language) if language and len(code) <= MAX_CODE else None
     if lexer is None:
@@ -81,7 +83,7 @@ def paint(document: QTextDocument, position: int, code: str, language: str) -> I
         tint = _tint_of(str(kind))
         for number, part in enumerate(value.split("\n")):
             if number:
-                if not _apply(document, block, ranges):
+                if not _apply(block, ranges):
                     return
                 block, ranges, column = block.next(), [], 0
                 yield
@@ -92,15 +94,12 @@ def paint(document: QTextDocument, position: int, code: str, language: str) -> I
                 item.format = formats[tint]
                 ranges.append(item)
             column += units
-    _apply(document, block, ranges)
+    _apply(block, ranges)
 
 
-def _apply(
-    document: QTextDocument, block: QTextBlock, ranges: list[QTextLayout.FormatRange]
-) -> bool:
+def _apply(block: QTextBlock, ranges: list[QTextLayout.FormatRange]) -> bool:
     if not block.isValid():
         return False
     if ranges:
         block.layout().setFormats(ranges)
-        document.markContentsDirty(block.position(), block.length())
     return True

@@ -61,7 +61,8 @@ class LoadDialog(QDialog):
         body.addWidget(self._advanced(view))
         body.addLayout(self._last_row(view))
         self.setMinimumWidth(theme().px(480))
-        self.resize(theme().px(600), self.sizeHint().height())
+        width = theme().px(600)
+        self.resize(width, body.heightForWidth(width))
         self.load_button.setFocus()
 
     def _backend_row(self, view: LoadDialogView) -> ChoiceRow:
@@ -98,6 +99,7 @@ class LoadDialog(QDialog):
         self.threads.setRange(0, view.max_threads)
         self.threads.setSpecialValueText(strings.THREADS_AUTO)
         self.threads.setValue(view.threads)
+        self.threads.lineEdit().setTextMargins(8, 0, 0, 0)
         self.threads.setAccessibleName(strings.THREADS)
         self.cache = QComboBox()
         self.cache.setAccessibleName(strings.CACHE)
@@ -113,11 +115,12 @@ class LoadDialog(QDialog):
             grid.addWidget(field, row, 1, Qt.AlignmentFlag.AlignLeft)
         grid.setColumnStretch(1, 1)
         out = Disclosure(strings.ADVANCED, box)
-        out.toggled_by_person.connect(lambda _: self.adjustSize())
+        out.toggled_by_person.connect(lambda _: self._fit())
         return out
 
     def _last_row(self, view: LoadDialogView) -> QHBoxLayout:
         self.context = QSpinBox()
+        self.context.lineEdit().setTextMargins(8, 0, 0, 0)
         self.context.setAccessibleName(strings.CONTEXT)
         self.context.setRange(view.min_context, view.max_context or 1_000_000)
         self.context.setSingleStep(512)
@@ -136,6 +139,11 @@ class LoadDialog(QDialog):
         row.addWidget(button(strings.CANCEL, "", self.reject))
         row.addWidget(self.load_button)
         return row
+
+    def _fit(self) -> None:
+        layout = self.layout()
+        if layout is not None:
+            self.resize(self.width(), layout.heightForWidth(self.width()))
 
     def choice(self) -> LoadChoice:
         """What is chosen right now."""

@@ -152,7 +152,7 @@ class BlockSplitter:
             self._pos = end + 1
 
     def _cut_text(self) -> None:
-        """Queues all finished blocks of the next window, up to the first code fence."""
+        """Queues all finished blocks of the next window."""
         last_newline = self._text.rfind("\n")
         if not self._final and last_newline == self._checked:
             return
@@ -185,16 +185,33 @@ class BlockSplitter:
             if complete or offsets[line] <= ends
         ]
         begin = 0
-        for offset, kind in starts[1:]:
-            self._queue.append(Piece("text", window[begin:offset]))
+        kinds = [kind for _, kind in starts]
+        for number, (offset, _) in enumerate(starts[1:]):
+            self._queue_block(window[begin:offset], kinds[number])
             begin = offset
-            if kind == "fence":
-                self._pos += begin
-                return
-        if whole:
-            self._queue.append(Piece("text", window[begin:]))
+        if whole and not (kinds and kinds[-1] == "fence"):
+            self._queue_block(window[begin:], "")
             begin = len(window)
         self._pos += begin
+
+    def _queue_block(self, source: str, kind: str) -> None:
+        """A finished block; a fence becomes its pieces (another block follows: it is closed)."""
+        lines = source.split("\n")
+        opening = next((n for n, line in enumerate(lines) if line.strip()), 0)
+        found = fence_open(lines[opening]) if kind == "fence" else None
+        if found is None:
+            self._queue.append(Piece("text", source))
+            return
+        fence = _Fence(found[2], len(found[1]))
+        self._queue.append(Piece("code_start", found[3].strip()))
+        body: list[str] = []
+        for line in lines[opening + 1 :]:
+            if fence.closes(line):
+                break
+            body.append(fence.strip(line))
+        if body:
+            self._queue.append(Piece("code_lines", "\n".join(body)))
+        self._queue.append(Piece("code_end"))
 
     def _next_code(self, fence: _Fence) -> Piece | None:
         lines: list[str] = []

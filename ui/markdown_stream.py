@@ -89,9 +89,9 @@ class MarkdownStream:
             if not self._write_finished(until):
                 return True
             waits = self._write_rest()
-        finally:
+            return self._paint_code(until) or waits
+        finally:  # one edit: colouring lines one by one would lay out the rest each time
             self._writer.end()
-        return self._paint_code(until) or waits
 
     def run(self) -> None:
         """Renders everything now, however long it takes."""

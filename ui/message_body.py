@@ -7,7 +7,9 @@ a click is only reported. Selecting survives while text streams in. Main thread 
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData, QPointF, QRectF, QSize, Qt, QUrl, Signal
+from bisect import bisect_left, bisect_right
+
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QRectF, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -29,6 +31,9 @@ from ui.format import clean_text
 from ui.markdown_render import CODE_HEAD, CODE_PAD, QUOTE, CodeRegion
 from ui.markdown_stream import MarkdownStream
 from ui.theme import theme
+
+MAX_BUTTONS = 200
+"""Code blocks beyond this many in one message have no button of their own."""
 
 
 class MessageBody(QTextBrowser):
@@ -62,6 +67,7 @@ class MessageBody(QTextBrowser):
         self._plain = ""
         self._caret = False
         self._copy_buttons: list[QPushButton] = []
+        self._placed = 0
         self._height = 0
         self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
         self.anchorClicked.connect(self._on_anchor_clicked)
@@ -83,6 +89,7 @@ class MessageBody(QTextBrowser):
     def set_markdown(self, text: str, final: bool = True) -> None:
         """Starts over with `text`; the caller goes on with `render`."""
         if self.stream is not None:
+            self._placed = 0
             self.stream.reset(text, final)
 
     def render_step(self, budget_s: float) -> bool:
@@ -107,7 +114,13 @@ class MessageBody(QTextBrowser):
         if self.stream is None:
             self.set_plain(self._plain)
         else:
+            self._placed = 0
             self.stream.reset(self.stream.text)
+
+    def blank_if_large(self) -> None:
+        """Before a theme change: Qt would lay a long document out anew several times."""
+        if len(self.raw) > 30_000:
+            self.document().clear()
 
     def set_caret(self, on: bool) -> None:
         """A block after the last character while the answer grows."""
@@ -148,7 +161,7 @@ class MessageBody(QTextBrowser):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._update_height()
-        self._place_buttons()
+        self._place_buttons(everything=event.size().width() != event.oldSize().width())
 
     # Painting
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -156,16 +169,24 @@ class MessageBody(QTextBrowser):
             painter = QPainter(self.viewport())
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             clip = QRectF(event.rect())
-            for region in self.stream.regions:
+            top = self.cursorForPosition(QPoint(0, event.rect().top())).position()
+            end = self.cursorForPosition(QPoint(0, event.rect().bottom())).position()
+            for region in self._regions_between(top, end):
                 area = self._region_rect(region)
                 if area.intersects(clip):
                     self._paint_region(painter, area, region.language)
-            if "\n>" in self.stream.text or self.stream.text.startswith(">"):
-                self._paint_quotes(painter, clip)
+            self._paint_quotes(painter, top, end)
             painter.end()
         super().paintEvent(event)
         if self._caret:
             self._paint_caret()
+
+    def _regions_between(self, top: int, end: int) -> list[CodeRegion]:
+        """Code blocks that may be seen between two positions, one more on either side."""
+        regions = self.stream.regions if self.stream is not None else []
+        low = bisect_left(regions, top, key=lambda r: r.last)
+        high = bisect_right(regions, end, key=lambda r: r.start)
+        return regions[max(0, low - 1) : high + 1]
 
     def _region_rect(self, region: CodeRegion) -> QRectF:
         layout = self.document().documentLayout()
@@ -192,18 +213,17 @@ class MessageBody(QTextBrowser):
         words = clean_text(language).split()
         painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, words[0][:40] if words else "code")
 
-    def _paint_quotes(self, painter: QPainter, clip: QRectF) -> None:
+    def _paint_quotes(self, painter: QPainter, top: int, end: int) -> None:
         layout = self.document().documentLayout()
         look = theme()
-        block = self.document().begin()
-        while block.isValid():
+        block = self.document().findBlock(top)
+        while block.isValid() and block.position() <= end:
             level = block.blockFormat().property(QUOTE)
             if level:
                 area = layout.blockBoundingRect(block)
-                if area.intersects(clip):
-                    for step in range(int(level)):
-                        bar = QRectF(look.px(14) * step, area.top(), 3, area.height())
-                        painter.fillRect(bar, look.color("line"))
+                for step in range(int(level)):
+                    bar = QRectF(look.px(14) * step, area.top(), 3, area.height())
+                    painter.fillRect(bar, look.color("line"))
             block = block.next()
 
     def _paint_caret(self) -> None:
@@ -217,22 +237,29 @@ class MessageBody(QTextBrowser):
         painter.end()
 
     # Copy buttons
-    def _place_buttons(self) -> None:
+    def _place_buttons(self, everything: bool = False) -> None:
+        """Puts a button over each code block; those placed before stay unless the width or
+        the theme changed (`everything`)."""
         if self.stream is None:
             return
-        regions = self.stream.regions
-        while len(self._copy_buttons) < len(regions):
-            self._copy_buttons.append(self._make_button(len(self._copy_buttons)))
+        regions = self.stream.regions[:MAX_BUTTONS]
+        buttons = self._copy_buttons
+        for spare in buttons[len(regions) :]:
+            spare.hide()
+        first = 0 if everything else min(self._placed, len(regions))
+        for index in range(first, len(regions)):
+            if index == len(buttons):
+                buttons.append(self._make_button(index))
+            self._place_button(buttons[index], self._region_rect(regions[index]))
+        self._placed = max(0, len(regions) - 1)
+
+    def _place_button(self, made: QPushButton, area: QRectF) -> None:
         look = theme()
-        for index, made in enumerate(self._copy_buttons):
-            shown = index < len(regions)
-            if shown:
-                area = self._region_rect(regions[index])
-                size = made.sizeHint()
-                made.resize(size)
-                y = area.top() + (look.px(CODE_HEAD) - size.height()) / 2
-                made.move(int(area.right()) - size.width() - look.px(6), int(y))
-            made.setVisible(shown)
+        size = made.sizeHint()
+        made.resize(size)
+        y = area.top() + (look.px(CODE_HEAD) - size.height()) / 2
+        made.move(int(area.right()) - size.width() - look.px(6), int(y))
+        made.show()
 
     def _make_button(self, index: int) -> QPushButton:
         made = button(strings.COPY, "flat")

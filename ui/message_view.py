@@ -309,6 +309,9 @@ class MessageView(QFrame):
     def raw_thought(self) -> str:
         return self._thought_body.raw if self._thought_body is not None else self.view.thought
 
+    def before_restyle(self) -> None:
+        self.body.blank_if_large()
+
     def restyle(self) -> None:
         """After a theme change."""
         self._column.setContentsMargins(0, 0, 0, theme().turn_gap)

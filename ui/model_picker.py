@@ -188,8 +188,8 @@ class ModelPicker(QDialog):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Down in the search box goes to the first card."""
-        pressed = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress
-        if pressed and watched is self.search and event.key() == Qt.Key.Key_Down:
+        press = event if isinstance(event, QKeyEvent) and watched is self.search else None
+        if press and press.type() == QEvent.Type.KeyPress and press.key() == Qt.Key.Key_Down:
             shown = [c for c in self._cards.values() if c.isVisible() and not c.view.problem]
             if shown:
                 shown[0].setFocus()

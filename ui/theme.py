@@ -71,8 +71,10 @@ _TOKEN = re.compile(r"@([a-z_]+)")
 
 
 class Theme(QObject):
-    """The look in force. `changed` fires after palette, font and style sheet are set."""
+    """The look in force. `changing` fires before palette, font and style sheet are set, `changed`
+    after that."""
 
+    changing = Signal()
     changed = Signal()
 
     def __init__(self) -> None:
@@ -147,6 +149,7 @@ class Theme(QObject):
         system_dark = app.styleHints().colorScheme() == Qt.ColorScheme.Dark
         dark = self.mode == "dark" or (self.mode == "system" and system_dark)
         self.tokens = DARK if dark else LIGHT
+        self.changing.emit()
         font = app.font()
         font.setPixelSize(self.px(14))
         app.setFont(font)
@@ -163,6 +166,10 @@ class Theme(QObject):
         folder = resources.FOLDER / "styles" / ("dark" if self.dark else "light")
         for name in ("down", "up", "check"):
             values[f"icon_{name}"] = (folder / f"{name}.svg").as_posix()
+        size = self.px(14) // 2 * 2
+        values["radio_size"] = f"{size}px"
+        values["radio_radius"] = f"{size // 2 + 1}px"
+        values["radio_inner"] = f"{size + 2 - 2 * self.px(4)}px"
         text = _PX.sub(lambda m: f"{self.px(int(m[1] or m[2]))}px", text)
         return _TOKEN.sub(lambda m: values[m[1]], text)
 

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWi
 from ui import strings
 from ui.code_highlighter import warm_up
 from ui.controls import announce, button, label
-from ui.frame_clock import BUDGET_S, FrameClock
+from ui.frame_clock import BACKLOG_BUDGET_S, BUDGET_S, FrameClock
 from ui.message_view import MessageView
 from ui.theme import COLUMN, theme
 from ui.views import TurnView
@@ -76,6 +76,7 @@ class Transcript(QScrollArea):
         bar.setEnabled(False)
         bar.valueChanged.connect(self._on_scrolled)
         bar.rangeChanged.connect(self._on_range_changed)
+        theme().changing.connect(self._on_theme_changing)
         theme().changed.connect(self._on_theme_changed)
         self._warm = QTimer(self)
         self._warm.setSingleShot(True)
@@ -321,7 +322,8 @@ class Transcript(QScrollArea):
         self._clock.request()
 
     def _on_tick(self) -> None:
-        until = time.perf_counter() + BUDGET_S
+        streaming = bool(self._turns) and self._turns[-1].status == "streaming"
+        until = time.perf_counter() + (BUDGET_S if streaming else BACKLOG_BUDGET_S)
         for node_id in list(self._dirty):
             view = self._views.get(node_id)
             if view is None or not self._render_view(view, until - time.perf_counter()):
@@ -333,7 +335,7 @@ class Transcript(QScrollArea):
         if time.perf_counter() < until and not self._dirty:
             self._on_edges()
         if self._dirty or (self._follow and self._first > max(0, self._last - WINDOW)):
-            self._clock.request()
+            self._clock.request(soon=not streaming)
 
     def _render_view(self, view: MessageView, budget_s: float) -> bool:
         more = view.render_step(max(0.001, budget_s))
@@ -366,6 +368,10 @@ class Transcript(QScrollArea):
         shown = not self._turns
         self._empty.setVisible(shown)
         self._place_overlays()
+
+    def _on_theme_changing(self) -> None:
+        for view in self._views.values():
+            view.before_restyle()
 
     def _on_theme_changed(self) -> None:
         for view in self._views.values():

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 from ui import strings
 from ui.controls import button, label, primary_button
 from ui.icons import app_icon
-from ui.layouts import FlowLayout
+from ui.layouts import Column, FlowLayout
 from ui.theme import theme
 
 
@@ -32,8 +32,6 @@ class Welcome(QWidget):
         self._title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._text = label(strings.WELCOME_TEXT, "", wrap=True)
         self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._text.setMinimumWidth(theme().px(440))
-        self._text.setMaximumWidth(theme().px(520))
         self.demo = primary_button(strings.TRY_DEMO, self.demo_requested.emit)
         self.open = button(strings.OPEN_FILE, "", self.open_requested.emit)
         self.download = button(strings.DOWNLOAD_MODEL, "", self.download_requested.emit)
@@ -48,9 +46,10 @@ class Welcome(QWidget):
         body.setContentsMargins(24, 24, 24, 24)
         body.setSpacing(14)
         body.addStretch(2)
-        parts: tuple[QWidget, ...] = (picture, self._title, self._text, row)
-        for part in parts:
-            body.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
+        body.addWidget(picture)
+        body.addWidget(self._title)
+        body.addWidget(Column(self._text, theme().px(500), 0))
+        body.addWidget(row, 0, Qt.AlignmentFlag.AlignHCenter)
         body.addStretch(3)
         private = label(strings.PRIVACY_LINE, "small")
         body.addWidget(private, 0, Qt.AlignmentFlag.AlignHCenter)
