@@ -27,6 +27,7 @@ from app.conversation import (
     ToolStep,
     TurnStatus,
 )
+from app.tools.unreadable import unreadable_step
 from engine.errors import EngineCrashed, EngineError, GenerationError
 from engine.types import (
     Constraint,
@@ -196,15 +197,28 @@ class Chat(ChatBase):
             outcome = await self.context.engine.generate(
                 request, options, self._on_text, self._on_phase
             )
-            if outcome.reason is not FinishReason.TOOL_CALLS or self.context.tool_runner is None:
+            unreadable = unreadable_step(outcome) if request.tools else None
+            calls = outcome.reason is FinishReason.TOOL_CALLS
+            if not (calls or unreadable) or self.context.tool_runner is None:
                 return outcome
             if number == MAX_TOOL_ROUNDS - 1:
                 return outcome
-            if not await self._run_tools(answer, outcome):
+            if unreadable is not None:
+                self._add_step(answer, unreadable)
+            elif not await self._run_tools(answer, outcome):
+                break
+            if self.is_stopping():
                 break
             self._run_id = next(_run_ids)
             self._go(ChatState.QUEUED)
         return Outcome(run_id=self._run_id, reason=FinishReason.STOPPED)
+
+    def _add_step(self, answer: Node, step: ToolStep) -> None:
+        if self.state is ChatState.PREFILL:
+            self._go(ChatState.DECODING)
+        answer.tool_steps = (*answer.tool_steps, step)
+        self.context.history.save_soon(self.conversation, [answer])
+        self._tell(ChatEvent.TURNS)
 
     async def _run_tools(self, answer: Node, outcome: Outcome) -> bool:
         """Runs the calls one by one; False when stopped meanwhile."""
@@ -218,9 +232,7 @@ class Chat(ChatBase):
             await asyncio.wait({self._tools_running})
             if self._tools_running.cancelled():
                 return False
-            answer.tool_steps = (*answer.tool_steps, self._tools_running.result())
-            self.context.history.save_soon(self.conversation, [answer])
-            self._tell(ChatEvent.TURNS)
+            self._add_step(answer, self._tools_running.result())
         return not self.is_stopping()
 
     def _on_phase(self, phase: str) -> None:

@@ -25,7 +25,7 @@ from app.tools.calls import (
     shortened,
     tool_message,
 )
-from app.tools.unreadable import looks_like_a_call, with_unreadable_call
+from app.tools.unreadable import NOT_READABLE, looks_like_a_call, with_unreadable_call
 from engine.types import (
     Constraint,
     ErrorInfo,
@@ -45,11 +45,6 @@ MAX_ROUNDS = 5
 DEFAULT_SAMPLING = Sampling(max_output_tokens=256)
 
 SYSTEM = "You are a concise, helpful assistant. Use a tool when it helps to answer."
-
-NOT_READABLE = (
-    "The tool call could not be read, so nothing was run. "
-    "Write the call again as valid JSON, or answer without a tool."
-)
 
 
 class EventKind(StrEnum):

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import msgspec
 
+from app.conversation import ToolStep
 from engine.types import FinishReason, Outcome
 
 _LIKE_A_CALL = re.compile(
     r"<\|?tool_call|<start_function_call|```tool_code|\"tool_calls\"\s*:"
     r"|^\s*\[?\s*\{\s*\"name\"\s*:.*\"(arguments|parameters)\"\s*:",
     re.DOTALL,
+)
+
+NOT_READABLE = (
+    "The tool call could not be read, so nothing was run. "
+    "Write the call again as valid JSON, or answer without a tool."
 )
 
 _BAD_CALL = re.compile(
@@ -31,3 +38,17 @@ def with_unreadable_call(outcome: Outcome) -> Outcome:
 def looks_like_a_call(text: str) -> bool:
     """Whether an answer is a tool call that came out as text."""
     return _LIKE_A_CALL.search(text) is not None
+
+
+def unreadable_step(outcome: Outcome) -> ToolStep | None:
+    """The step of a chat for a call the engine could not read: shown as it was written,
+    nothing run, and the model told with the next send. None for every other outcome."""
+    found = with_unreadable_call(outcome)
+    if found is outcome:
+        return None
+    return ToolStep(
+        name="unreadable_call",
+        arguments_json=json.dumps({"text": found.text}, ensure_ascii=False),
+        result_json=json.dumps({"error": NOT_READABLE}),
+        state="failed",
+    )

@@ -151,6 +151,12 @@ async def script(program):  # type: ignore[no-untyped-def]
     assert "Hello, Bob!" in steps[0].result_json
     assert me.last().text
     await shots("chat")
+    forms[:] = [r'<tool_call>\{"name":greet\}</tool_call>', ANSWER]
+    await me.send("Greet Cy")
+    await me.until(lambda: not me.chat.busy)
+    assert [s.state for s in me.last().tool_steps] == ["failed"], me.last()
+    assert '"name":greet' in json.loads(me.last().tool_steps[0].arguments_json)["text"]
+    assert re.fullmatch(ANSWER, me.last().text), me.last()
     forms[:] = [call_form("greet", {"name": "Eve"})]
     await me.send("Greet Eve")
     await me.until(lambda: me.notice().startswith("tool-consent"))
