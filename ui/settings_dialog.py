@@ -45,7 +45,6 @@ class SettingsView:
     density: str = "comfortable"
     reduced_motion: bool = False
     enter_sends: bool = True
-    show_footer: bool = True
     presets: tuple[str, ...] = ()
     default_preset: str = ""
     load_at_start: bool = True
@@ -190,13 +189,6 @@ class SettingsDialog(QDialog):
                 self._combo("enter_sends", words.ENTER_KEYS, view.enter_sends),
                 "",
                 "enter ctrl key send newline shortcut",
-            )
-        )
-        section.add(
-            SettingRow(
-                words.SHOW_FOOTER,
-                self._check("show_footer", view.show_footer),
-                words.SHOW_FOOTER_TEXT,
             )
         )
         names = {"": words.PRESET_NONE, **{p: p for p in view.presets}}
