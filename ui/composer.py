@@ -188,7 +188,6 @@ class Composer(QFrame):
         body.addLayout(self._strip_place)
         body.addWidget(self.edit)
         body.addWidget(buttons)
-        self.setFocusProxy(self.edit)
         self.set_view(self._view)
 
     def set_attachment_strip(self, widget: QWidget) -> None:

@@ -73,7 +73,6 @@ class ConversationPage(QWidget):
         body.addWidget(self.transcript, 1)
         body.addWidget(Column(below, margin=28))
         self._connect()
-        self.setFocusProxy(self.composer)
 
     def _connect(self) -> None:
         box, words = self.composer, self.transcript

@@ -1,0 +1,165 @@
+"""Streaming Markdown: the cut of the chunks must not show in the result."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PySide6.QtGui import QTextCursor, QTextDocument
+from pytestqt.qtbot import QtBot
+
+from ui.markdown_stream import MarkdownStream
+
+PARTS = (
+    "Plain words with **bold**, *slanted* and `code`.\n",
+    "second line\n",
+    "\n",
+    "\n\n",
+    "# Heading\n",
+    "Setext\n===\n",
+    "- item\n",
+    "  - nested\n",
+    "1. one\n",
+    "2. two\n",
+    "   more\n",
+    "> quote\n",
+    "---\n",
+    "```python\n",
+    "x = 'a'  # c\n",
+    "```\n",
+    "~~~\n",
+    "    indented\n",
+    "| a | b |\n| - | -: |\n| 1 | 2 |\n",
+    "![alt](http://127.0.0.1/x.png)\n",
+    "<script>alert(1)</script>\n",
+    "[link](https://example.org) https://a.b/c.\n",
+    "- [ ] todo\n- [x] done\n",
+    "日本語 👍🏽 \u202etext\n",
+    "tail without end",
+    "`",
+    "``",
+    "\r\n",
+    "\r",
+    "\x00",
+)
+SAMPLE = "".join(PARTS)
+
+
+def dump(document: QTextDocument) -> list[object]:
+    out: list[object] = []
+    block = document.begin()
+    while block.isValid():
+        fmt = block.blockFormat()
+        owner = block.textList()
+        pieces = []
+        it = block.begin()
+        while not it.atEnd():
+            chars = it.fragment().charFormat()
+            pieces.append(
+                (it.fragment().text(), chars.fontWeight(), chars.anchorHref(), chars.fontItalic())
+            )
+            it += 1
+        out.append(
+            (
+                block.text(),
+                fmt.headingLevel(),
+                fmt.topMargin(),
+                fmt.bottomMargin(),
+                fmt.indent(),
+                fmt.leftMargin(),
+                owner.itemText(block) if owner else "",
+                QTextCursor(block).currentTable() is not None,
+                pieces,
+                [(f.start, f.length) for f in block.layout().formats()],  # type: ignore[attr-defined]
+            )
+        )
+        block = block.next()
+    return out
+
+
+def at_once(text: str) -> list[object]:
+    document = QTextDocument()
+    stream = MarkdownStream(document)
+    stream.reset(text)
+    stream.run()
+    return dump(document)
+
+
+def in_pieces(text: str, sizes: list[int]) -> list[object]:
+    document = QTextDocument()
+    stream = MarkdownStream(document)
+    at = 0
+    for size in sizes:
+        stream.append(text[at : at + size])
+        stream._next_tail = 0.0
+        stream.step(1.0)
+        at += size
+    stream.append(text[at:])
+    stream.step(1.0)
+    stream.finish()
+    stream.run()
+    assert stream.text == text
+    return dump(document)
+
+
+@pytest.mark.usefixtures("qapp")
+def test_every_character_alone_gives_the_one_shot_document() -> None:
+    assert in_pieces(SAMPLE, [1] * len(SAMPLE)) == at_once(SAMPLE)
+
+
+@pytest.mark.usefixtures("qapp")
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(st.sampled_from(PARTS), max_size=14).map("".join),
+    st.lists(st.integers(1, 40), max_size=30),
+)
+def test_any_cut_gives_the_one_shot_document(text: str, sizes: list[int]) -> None:
+    assert in_pieces(text, sizes) == at_once(text)
+
+
+def test_html_stays_text_and_images_are_words(qtbot: QtBot) -> None:
+    document = QTextDocument()
+    stream = MarkdownStream(document)
+    stream.reset("<b>x</b> ![a cat](http://127.0.0.1/c.png)")
+    stream.run()
+    text = document.toPlainText()
+    assert "<b>x</b>" in text
+    assert "[image: a cat]" in text
+    assert "http://127.0.0.1/c.png" in text
+    assert "\ufffc" not in text
+
+
+def test_finished_blocks_are_not_written_again(qtbot: QtBot) -> None:
+    document = QTextDocument()
+    stream = MarkdownStream(document)
+    stream.append("one\n\ntwo\n\nthr")
+    stream.step(1.0)
+    changes: list[int] = []
+    document.contentsChange.connect(lambda at, _gone, _new: changes.append(at))
+    stream.append("ee and more")
+    stream._next_tail = 0.0
+    stream.step(1.0)
+    assert changes
+    assert min(changes) >= len("one\ntwo")
+
+
+def test_code_is_kept_exactly_and_coloured(qtbot: QtBot) -> None:
+    document = QTextDocument()
+    stream = MarkdownStream(document)
+    stream.reset("a\n\n```python\nimport csv\n\n  x = 1\n```\n")
+    stream.run()
+    (region,) = stream.regions
+    assert region.code == "import csv\n\n  x = 1"
+    assert document.findBlock(region.start).layout().formats()
+
+
+def test_a_giant_paragraph_is_shown_as_text(qtbot: QtBot) -> None:
+    document = QTextDocument()
+    stream = MarkdownStream(document)
+    stream.reset("word " * 60_000)
+    steps = 0
+    while stream.step(0.01):
+        steps += 1
+    assert document.characterCount() > 290_000
