@@ -68,6 +68,8 @@ class ChatContext:
     auto_choice: Callable[[str, Backend], bool] = lambda _path, _backend: False
     tool_specs: Callable[[Chat], tuple[ToolSpec, ...]] = lambda _chat: ()
     tool_runner: ToolRunner | None = None
+    show_footer: Callable[[], bool] = lambda: True
+    """Whether the numbers under an answer are wanted."""
 
 
 @dataclass(frozen=True, slots=True)

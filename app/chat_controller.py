@@ -61,6 +61,7 @@ class ChatController(QObject):
         self._chats: dict[str, Chat] = {}
         self._leaving: set[asyncio.Task[None]] = set()
         self._shown: dict[str, ChatPage] = {}
+        self._footers = settings.value.show_footer
         self._drafts: dict[str, asyncio.TimerHandle] = {}
         self.offers = ChatOffers(self, context, notices)
         self.take_attachments: Callable[[str], tuple[Attachment, ...]] = lambda _key: ()
@@ -353,10 +354,14 @@ class ChatController(QObject):
         self.current_changed.emit(key)
 
     def _on_settings(self) -> None:
+        footers = self._settings.value.show_footer
+        redraw, self._footers = footers != self._footers, footers
         for key in self._chats:
             page = self._tab.page(key)
             if page is not None:
                 page.composer.set_enter_sends(self._settings.value.enter_sends)
+                if redraw:
+                    self._shown[key].show_turns()
 
     def _focus(self, key: str) -> None:
         page = self._tab.page(key)

@@ -148,6 +148,7 @@ class Program:
             known=facts.known,
             history=history,
             attachments_dir=str(paths.attachments),
+            show_footer=lambda: settings.value.show_footer,
         )
         chats = ChatController(self.window, context, state, settings, notices)
         models.attach_chats(chats)

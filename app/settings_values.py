@@ -73,12 +73,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     mcp_servers: tuple[McpServer, ...] = ()
     # Window
     window_geometry: str = ""
-    window_state: str = ""
     splitters: dict[str, str] = {}
     sidebar_visible: bool = True
-    open_chats: tuple[str, ...] = ()
-    current_chat: str = ""
-    current_tab: str = ""
     welcomed: bool = False
 
 

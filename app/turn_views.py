@@ -44,7 +44,7 @@ def turn_view(
             )
             for s in node.tool_steps
         ),
-        footer=footer_view(node.run) if node.run is not None and not streaming else None,
+        footer=_footer(chat, node, streaming),
         version_index=versions.index(node.id),
         version_count=len(versions),
         status=str(node.status),
@@ -56,6 +56,12 @@ def turn_view(
         dropped=dropped,
         waiting=_waiting(chat) if streaming and node.status is TurnStatus.STREAMING else "",
     )
+
+
+def _footer(chat: Chat, node: Node, streaming: bool) -> FooterView | None:
+    if node.run is None or streaming or not chat.context.show_footer():
+        return None
+    return footer_view(node.run)
 
 
 def path_views(chat: Chat) -> list[TurnView]:

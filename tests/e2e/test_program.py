@@ -222,6 +222,19 @@ def test_crashes_name_model_and_backend_in_the_turn(run: Run) -> None:
     run(ScriptedEngine([[Say("half"), Crash()]]), body)
 
 
+def test_the_numbers_under_an_answer_can_be_hidden(run: Run) -> None:
+    async def body(me: Person) -> None:
+        await me.ready()
+        await me.ask("hello")
+        assert me.page.turns()[-1].footer is not None
+        me.services.settings.change(show_footer=False)
+        assert me.page.turns()[-1].footer is None
+        me.services.settings.change(show_footer=True)
+        assert me.page.turns()[-1].footer is not None
+
+    run(ScriptedEngine(), body)
+
+
 def test_a_model_that_is_gone_is_replaced_by_the_demo(run: Run, tmp_path: Path) -> None:
     store = SettingsStore(paths.resolve().settings_file)
     store.remember_model(str(tmp_path / "gone.litertlm"), Backend.GPU)
