@@ -67,7 +67,7 @@ class SettingsController(QObject):
             self.dialog.changed.connect(self._on_changed)
             self.dialog.open_folder_requested.connect(self._open_folder)
             self.dialog.clear_requested.connect(lambda _key: self._owner.run(self._clear_cache()))
-            self.dialog.destroyed.connect(self._on_gone)
+            self.dialog.finished.connect(lambda _result: self._on_gone())
             self._owner.run(self._measure())
         if section:
             self.dialog.show_section(section)
