@@ -168,7 +168,9 @@ def error(code: str, params: Mapping[str, str] | None = None, detail: str = "") 
     given = {k: one_line(v) for k, v in (params or {}).items() if v}
     headline, sentence = _ERRORS.get(code, ("Something went wrong", "Something went wrong: {code}"))
     text = sentence.format_map(_Params({"code": code or "unknown", **given}))
-    text = text[:1].upper() + text[1:]
+    lead = sentence[1 : sentence.find("}")] if sentence.startswith("{") else ""
+    if lead not in given:  # a file's name keeps its own spelling, also as the first word
+        text = text[:1].upper() + text[1:]
     return ErrorText(headline, text.replace("..", ".") if text.endswith("..") else text, detail)
 
 
