@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -81,12 +82,7 @@ _HOST_LIBRARIES = (
     "libdrm.so", "libwayland-", "libfontconfig.so", "libfreetype.so", "libpng16.so", "libbrotli",
     "libexpat.so", "libz.so", "libharfbuzz.so", "libgraphite2.so",
     "libdbus-1.so", "libsystemd.so", "libcap.so", "libgcrypt.so", "libgpg-error.so", "liblz4.so",
-    "libglib-2.0.so", "libgthread-2.0.so", "libgobject-2.0.so", "libgio-2.0.so",
-    "libgmodule-2.0.so", "libpcre2-8.so", "libmount.so", "libblkid.so", "libselinux.so",
-    "libmd.so", "libbsd.so",
-    # Only the GTK theme plugin wanted these, and it stays out.
-    "libatk-", "libcairo", "libpango", "libpixman", "libgdk", "libfribidi", "libthai", "libdatrie",
-    "libjpeg.so",
+    "libglib-2.0.so", "libgthread-2.0.so", "libpcre2-8.so", "libmd.so", "libbsd.so",
 )  # fmt: skip
 """Linux libraries that every desktop has and that a copy from the building machine would disturb.
 Bundled instead are the small ones that desktops lack (libxcb-cursor and its kin)."""
@@ -115,6 +111,42 @@ _MUST_HAVE = (
 
 MUST_NOT_HAVE = ("pytest", "mypy", "libQt6Qml", "libQt6Quick", "libQt6WebEngine", "PyQt6")
 """Beginnings of names that would show that an exclusion stopped working."""
+
+
+def referenced(entries: Any) -> Any:
+    """The entries without system libraries that nothing in the bundle is linked with any more.
+
+    A dropped plugin leaves its libraries behind (GTK with forty others), as far as the building
+    machine has them. Linux only; asks `readelf`, which PyInstaller's own tools come with.
+    """
+    if not sys.platform.startswith("linux"):
+        return entries
+    left = list(entries)
+    while True:
+        needed = {name for entry in left for name in linked_with(Path(entry[1]))}
+        gone = [e for e in left if _is_system_library(e[0]) and Path(e[0]).name not in needed]
+        if not gone:
+            return left
+        left = [entry for entry in left if entry not in gone]
+
+
+def _is_system_library(destination: str) -> bool:
+    """Whether PyInstaller put it at the top for others; the boot loader opens Python itself."""
+    return (
+        "/" not in destination
+        and destination.startswith("lib")
+        and not destination.startswith("libpython")
+    )
+
+
+def linked_with(path: Path) -> list[str]:
+    """The libraries an ELF file asks for by name; empty for any other file."""
+    with path.open("rb") as file:
+        if file.read(4) != b"\x7fELF":
+            return []
+    command = ["readelf", "-d", str(path)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return re.findall(r"\(NEEDED\).*\[(.+)\]", output)
 
 
 def must_have() -> tuple[str, ...]:
