@@ -36,7 +36,9 @@ from engine.types import (
     LoadedModel,
     LoadOptions,
     Message,
+    ModelInfo,
     Outcome,
+    Sampling,
     TextPart,
 )
 
@@ -75,6 +77,7 @@ class Runner:
         self._total = schedule.sends(plan)
         self._sending_s = 0.0
         self._started = 0.0
+        self._padding = plan.sampling
 
     def cancel(self) -> None:
         """Stops at once: a load is killed, a send is cancelled. Any thread."""
@@ -191,7 +194,8 @@ class Runner:
         plan = self._plan
         if not (plan.prefill_tokens and plan.decode_tokens):
             return
-        with self._life("load", "synthetic", padded=True):
+        with self._life("load", "synthetic", padded=True) as loaded:
+            self._padding = sampler_of(loaded.info)
             for send in schedule.off_only(SYNTHETIC, plan.runs):
                 self._measure(send, self._ledger.synthetic, "synthetic")
 
@@ -220,13 +224,14 @@ class Runner:
 
     def _send(self, send: schedule.Send, history: tuple[Message, ...], *, padded: bool) -> Outcome:
         run_id = next(_RUN_IDS)
+        sampling = self._padding if padded else self._plan.sampling
         limit = None if padded else self._plan.max_tokens
         request = GenerateRequest(
             run_id=run_id,
             chat_key=f"bench-{uuid.uuid4().hex}",
             message=Message(role="user", parts=(TextPart(text=send.prompt.text),)),
             history=history,
-            sampling=msgspec.structs.replace(self._plan.sampling, max_output_tokens=limit),
+            sampling=msgspec.structs.replace(sampling, max_output_tokens=limit),
             speculative=send.speculative,
             keep=False,
             record_times=send.repetition == 0,
@@ -276,6 +281,17 @@ class Runner:
                 on_tps=on,
             )
         )
+
+
+def sampler_of(info: ModelInfo) -> Sampling:
+    """The sampler stored in the model file, as `litert-lm benchmark` uses it."""
+    base, own = Sampling(seed=42), info.sampler
+    return msgspec.structs.replace(
+        base,
+        temperature=base.temperature if own.temperature is None else own.temperature,
+        top_p=base.top_p if own.top_p is None else own.top_p,
+        top_k=base.top_k if own.top_k is None else own.top_k,
+    )
 
 
 __all__ = ["Cancelled", "Runner"]
