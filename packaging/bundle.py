@@ -123,8 +123,9 @@ def referenced(entries: Any) -> Any:
         return entries
     left = list(entries)
     while True:
-        needed = {name for entry in left for name in linked_with(Path(entry[1]))}
-        gone = [e for e in left if _is_system_library(e[0]) and Path(e[0]).name not in needed]
+        files = [entry for entry in left if entry[2] != "SYMLINK"]
+        needed = {name for entry in files for name in linked_with(Path(entry[1]))}
+        gone = [e for e in files if _is_system_library(e[0]) and Path(e[0]).name not in needed]
         if not gone:
             return left
         left = [entry for entry in left if entry not in gone]
