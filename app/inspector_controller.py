@@ -16,7 +16,7 @@ from app import presets
 from app.notices import Action, Notice
 from ui import strings
 from ui import strings_history as words
-from ui.chat_settings_panel import WIDTH, ChatSettingsPanel
+from ui.chat_settings_panel import NARROW, WIDTH, ChatSettingsPanel
 from ui.dialogs import ask_text
 from ui.generation_block import GenerationValues, GenerationView
 from ui.main_window import MainWindow
@@ -74,8 +74,8 @@ class InspectorController(QObject):
     def _give_room(self) -> None:
         splitter = self._window.chat.splitter
         sizes = splitter.sizes()
-        wanted = theme().px(WIDTH)
-        if sizes and sizes[-1] < theme().px(260):
+        wanted = min(theme().px(WIDTH), max(NARROW, sum(sizes) // 3))
+        if sizes and sizes[-1] < wanted:
             sizes[-2] = max(1, sizes[-2] - (wanted - sizes[-1]))
             sizes[-1] = wanted
             splitter.setSizes(sizes)

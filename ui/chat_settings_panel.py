@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QMenu,
     QScrollArea,
+    QStyle,
     QVBoxLayout,
     QWidget,
 )
@@ -27,6 +28,8 @@ from ui.theme import theme
 from ui.views import LoadDialogView
 
 WIDTH = 320
+NARROW = 400
+"""Large text must not push the conversation away: the panel never needs more than this."""
 
 
 class ChatSettingsPanel(QFrame):
@@ -50,7 +53,7 @@ class ChatSettingsPanel(QFrame):
         self.presets.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
-        self.presets.setMinimumContentsLength(12)
+        self.presets.setMinimumContentsLength(4)
         self.presets.activated.connect(self._on_preset)
         self.more = icon_button("more", f"{words.PRESET}…", self._on_more)
         self._default = ""
@@ -76,6 +79,7 @@ class ChatSettingsPanel(QFrame):
         body.addWidget(hline())
         body.addWidget(self.load)
         body.addStretch(1)
+        self._content = content
         area = QScrollArea()
         area.setWidget(content)
         area.setWidgetResizable(True)
@@ -94,7 +98,9 @@ class ChatSettingsPanel(QFrame):
         outer.addWidget(area, 1)
 
     def _on_theme(self) -> None:
-        self.setMinimumWidth(theme().px(260))
+        bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        needed = self._content.minimumSizeHint().width() + bar
+        self.setMinimumWidth(max(min(theme().px(260), NARROW), needed))
 
     def set_generation(self, view: GenerationView) -> None:
         self.generation.set_view(view)

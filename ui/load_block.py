@@ -40,6 +40,11 @@ class LoadBlock(QWidget):
         )
         self.cache = QComboBox()
         self.cache.setAccessibleName(strings.CACHE)
+        for box in (self.backend, self.cache):
+            box.setSizeAdjustPolicy(
+                QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+            )
+            box.setMinimumContentsLength(7)
         self.pending = label(words.PENDING, "warn", wrap=True)
         self.apply = primary_button(words.APPLY, self._on_apply)
         self.revert = button(words.REVERT, "", self._on_revert)

@@ -35,7 +35,6 @@ class NumberField(QWidget):
         self.field.setAccessibleName(name)
         self.field.setPlaceholderText(placeholder)
         self.field.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self.field.setFixedWidth(theme().px(116))
         if hint:
             self.field.setToolTip(hint)
         self.name = label(name)
@@ -55,9 +54,10 @@ class NumberField(QWidget):
         body.addWidget(self.problem)
         self.field.textEdited.connect(self._on_edited)
         theme().changed.connect(self._on_theme)
+        self._on_theme()
 
     def _on_theme(self) -> None:
-        self.field.setFixedWidth(theme().px(116))
+        self.field.setFixedWidth(min(theme().px(116), 180))
 
     @property
     def valid(self) -> bool:

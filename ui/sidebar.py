@@ -187,7 +187,6 @@ class Sidebar(QFrame):
             self._select_current()
 
     def _on_theme(self) -> None:
-        self.setMinimumWidth(theme().px(180))
         self.list.scheduleDelayedItemsLayout()
 
     # -- what a person does ----------------------------------------------------------
