@@ -5,10 +5,16 @@ The first event can come before there is a window; it is kept until somebody wan
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtGui import QFileOpenEvent
+
+
+WATCHES = sys.platform == "darwin"
+"""Elsewhere there are no such events, and a filter in Python over every event of the program
+makes a theme change take seconds."""
 
 
 class FileOpenEvents(QObject):
@@ -18,7 +24,8 @@ class FileOpenEvents(QObject):
         super().__init__()
         self._deliver: Callable[[str], None] | None = None
         self._waiting: list[str] = []
-        app.installEventFilter(self)
+        if WATCHES:
+            app.installEventFilter(self)
 
     def deliver_to(self, deliver: Callable[[str], None]) -> None:
         """Hands over each path, those that came already first."""
