@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -24,12 +24,26 @@ from ui import strings_history as words
 from ui.controls import hline, icon_button, label
 from ui.generation_block import GenerationBlock, GenerationView
 from ui.load_block import LoadBlock
-from ui.theme import theme
 from ui.views import LoadDialogView
 
 WIDTH = 320
 NARROW = 400
 """Large text must not push the conversation away: the panel never needs more than this."""
+
+
+class _Area(QScrollArea):
+    """Scrolls up and down only, so it is never narrower than what it holds."""
+
+    def minimumSizeHint(self) -> QSize:
+        content = self.widget()
+        held = content.minimumSizeHint().width() if content is not None else 0
+        bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        return QSize(held + bar, super().minimumSizeHint().height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        return super().eventFilter(watched, event)
 
 
 class ChatSettingsPanel(QFrame):
@@ -59,8 +73,6 @@ class ChatSettingsPanel(QFrame):
         self._default = ""
         self._lay_out()
         self.set_presets((), "", "")
-        theme().changed.connect(self._on_theme)
-        self._on_theme()
 
     def _lay_out(self) -> None:
         content = QWidget()
@@ -79,8 +91,7 @@ class ChatSettingsPanel(QFrame):
         body.addWidget(hline())
         body.addWidget(self.load)
         body.addStretch(1)
-        self._content = content
-        area = QScrollArea()
+        area = _Area()
         area.setWidget(content)
         area.setWidgetResizable(True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -96,11 +107,6 @@ class ChatSettingsPanel(QFrame):
         outer.setSpacing(4)
         outer.addLayout(head)
         outer.addWidget(area, 1)
-
-    def _on_theme(self) -> None:
-        bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
-        needed = self._content.minimumSizeHint().width() + bar
-        self.setMinimumWidth(max(min(theme().px(260), NARROW), needed))
 
     def set_generation(self, view: GenerationView) -> None:
         self.generation.set_view(view)

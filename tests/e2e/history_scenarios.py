@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 
+from app import attachments
 from app.chat import Chat
 from app.conversation import Conversation, Node, TurnStatus, new_id
 from app.history_controller import HistoryController
 from engine.types import Constraint, ConstraintKind, Sampling, SpecMode
 from tests.e2e.scenarios import LONG, Person
 from ui import strings_history as words
+from ui.attachment_strip import AttachmentStrip
 from ui.sidebar_model import ChatItem, HitItem
 
 
@@ -288,6 +291,32 @@ async def attaching(me: Person) -> None:
     assert "reads text only" in notice.text
     assert me.page.draft() == "What is this?"
     assert me.services.chats.take_attachments(me.chat.key) == ()
+
+    # A model that could: no such model is small enough to be here, so the check says yes.
+    real, attachments.refusal = attachments.refusal, lambda _kind, _loaded: ""
+    try:
+        (picture.parent / "bad.png").write_bytes(b"\x89PNG")
+        image = QImage(30, 20, QImage.Format.Format_RGB32)
+        image.fill(0)
+        me.page.files_dropped.emit([str(picture), str(picture.parent / "bad.png")])
+        me.page.image_pasted.emit(image)
+        strip = me.page.findChild(AttachmentStrip)
+        assert isinstance(strip, AttachmentStrip)
+        await me.until(lambda: len(strip.items()) == 2)
+        assert strip.isVisible()
+        notice = me.services.notices.current
+        assert notice is not None
+        assert "bad.png is damaged" in notice.text
+        strip.removed.emit(strip.items()[1].id)
+        assert [i.name for i in strip.items()] == ["cat.png"]
+        taken = me.services.chats.take_attachments(me.chat.key)
+        assert [a.name for a in taken] == ["cat.png"]
+        assert not strip.isVisible()
+        me.services.chats.return_attachments(me.chat.key, taken)
+        assert strip.isVisible()
+        me.services.chats.take_attachments(me.chat.key)
+    finally:
+        attachments.refusal = real
     me.page.clear_draft()
 
 
