@@ -11,7 +11,6 @@ from collections.abc import Callable
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtGui import QFileOpenEvent
 
-
 WATCHES = sys.platform == "darwin"
 """Elsewhere there are no such events, and a filter in Python over every event of the program
 makes a theme change take seconds."""
