@@ -31,6 +31,11 @@ def store(me: Person) -> HistoryController:
     return me.program.history
 
 
+def notice_text(me: Person) -> str:
+    current = me.services.notices.current
+    return current.text if current is not None else ""
+
+
 def greedy(me: Person, limit: int | None = 40, spec: SpecMode = SpecMode.OFF) -> None:
     sampling = Sampling(top_k=1, temperature=1.0, max_output_tokens=limit)
     me.chat.change_settings(msgspec.structs.replace(me.chat.settings, sampling=sampling, spec=spec))
@@ -304,9 +309,7 @@ async def attaching(me: Person) -> None:
         assert isinstance(strip, AttachmentStrip)
         await me.until(lambda: len(strip.items()) == 2)
         assert strip.isVisible()
-        notice = me.services.notices.current
-        assert notice is not None
-        assert "bad.png is damaged" in notice.text
+        await me.until(lambda: "bad.png is damaged" in notice_text(me))
         strip.removed.emit(strip.items()[1].id)
         assert [i.name for i in strip.items()] == ["cat.png"]
         taken = me.services.chats.take_attachments(me.chat.key)
