@@ -6,14 +6,23 @@ of parts. Seconds, tokens per second and bytes come in as in `engine.types`.
 
 from __future__ import annotations
 
-import unicodedata
+import json
+import re
 
 DASH = "—"
 DOT = " · "
 RED_ABOVE = 0.85
 """Share of the context above which the gauge turns red."""
 
-_BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""Characters that change the direction of what stands around them."""
+_HIDDEN = "\u00ad\u180e\u200b\u2060-\u2064\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+"""Characters that take no room: text could be hidden in them, or told apart by them."""
+_TURNING = re.compile(f"[{_BIDI}]")
+_CODES = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\ud800-\\udfff"
+_CONTROLS = re.compile(f"[{_CODES}]")
+_UNSEEN = re.compile(f"[{_CODES}{_BIDI}{_HIDDEN}]")
+_BREAKS = re.compile("[\\s\u2028\u2029]+")
 
 
 def fixed(value: float | None, digits: int) -> str:
@@ -111,18 +120,28 @@ def plain(text: str, limit: int = 0) -> str:
     A character that would reorder or hide text becomes U+FFFD; line breaks become spaces.
     `limit` > 0 cuts with an ellipsis.
     """
-    out: list[str] = []
-    for char in text[: limit * 4 + 64 if limit else None]:
-        if char in "\n\r\t\v\f\u2028\u2029":
-            out.append(" ")
-        elif ord(char) in _BIDI or unicodedata.category(char) in ("Cc", "Cs"):
-            out.append("\ufffd")
-        else:
-            out.append(char)
-    line = " ".join("".join(out).split())
+    if limit:
+        text = text[: limit * 4 + 64]
+    line = _UNSEEN.sub("\ufffd", _BREAKS.sub(" ", text)).strip()
     if limit and len(line) > limit:
         line = line[: limit - 1].rstrip() + "…"
     return line
+
+
+def words(text: str) -> str:
+    """Sentences and lists for a label: like `plain`, but lines stay lines."""
+    return _UNSEEN.sub("\ufffd", clean_text(text))
+
+
+def steady(text: str) -> str:
+    """Code as shown: what would make it read in another order than it runs becomes U+FFFD.
+    As long as before."""
+    return _TURNING.sub("\ufffd", text)
+
+
+def visible(text: str) -> str:
+    """JSON or code that is agreed to: everything unseen is spelled out as `\\u202e`."""
+    return _UNSEEN.sub(lambda m: json.dumps(m[0])[1:-1], text)
 
 
 def clean_text(text: str) -> str:
@@ -134,7 +153,4 @@ def clean_text(text: str) -> str:
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = text.replace("\u2028", "\n").replace("\u2029", "\n")
-    return "".join(
-        c if c.isprintable() or c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cs") else "�"
-        for c in text
-    )
+    return _CONTROLS.sub("\ufffd", text)

@@ -9,7 +9,7 @@ become their words and address, so a document never asks for a resource. Main th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ from PySide6.QtGui import (
 
 from ui.code_highlighter import paint
 from ui.markdown_blocks import parser
+from ui.markdown_inline import write_inline
 from ui.theme import theme
 
 if TYPE_CHECKING:
@@ -42,9 +43,7 @@ CODE_HEAD = 28
 """Height of the strip over a code block, for its language and Copy."""
 CODE_PAD = 11
 _HEADING_SIZES = {1: 20, 2: 18, 3: 16}
-_URL = re.compile(r"https?://[^\s<>\"'`|\\^{}]+[^\s<>\"'`|\\^{}.,;:!?)\]]")
 _BOX = re.compile(r"\[([ xX])\] ")
-_LINE = "\u2028"
 
 
 @dataclass(slots=True)
@@ -220,7 +219,7 @@ class MarkdownWriter:
         self._block(fmt, base)
         if item is not None:
             self._add_item(item)
-        self._inline(children, base)
+        write_inline(self._cursor, children, base)
 
     def _add_item(self, item: tuple[QTextList | None, QTextListFormat]) -> None:
         known, fmt = item
@@ -240,7 +239,7 @@ class MarkdownWriter:
         fmt.setHeadingLevel(level)
         self._item = None
         self._block(fmt, chars)
-        self._inline(inline.children or [], chars)
+        write_inline(self._cursor, inline.children or [], chars)
 
     def _rule(self, context: _Context) -> None:
         fmt = self._format(context, top=4, bottom=12)
@@ -352,9 +351,7 @@ class MarkdownWriter:
         base.setProperty(QTextFormat.Property.FontPixelSize, theme().px(13))
         if head:
             base.setFontWeight(QFont.Weight.DemiBold)
-        own, self._cursor = self._cursor, at
-        self._inline(inline.children or [], base)
-        self._cursor = own
+        write_inline(at, inline.children or [], base)
 
     # Code
     def _code_format(self, indent: int, first: bool) -> QTextBlockFormat:
@@ -400,71 +397,6 @@ class MarkdownWriter:
         self.code_lines(token.content.rstrip("\n"), first=True)
         if final:
             self.code_end()
-
-    # Inline
-    def _inline(self, children: Sequence[Token], base: QTextCharFormat) -> None:
-        stack = [base]
-        look = theme()
-
-        def push(change: Callable[[QTextCharFormat], None]) -> None:
-            fmt = QTextCharFormat(stack[-1])
-            change(fmt)
-            stack.append(fmt)
-
-        for token in children:
-            kind = token.type
-            if kind == "text":
-                self._text(token.content, stack[-1])
-            elif kind in ("softbreak", "hardbreak"):
-                self._cursor.insertText(_LINE, stack[-1])
-            elif kind == "code_inline":
-                fmt = QTextCharFormat(stack[-1])
-                fmt.setFontFamilies([look.mono_family])
-                fmt.setFontFixedPitch(True)
-                fmt.setBackground(QBrush(look.color("code")))
-                self._cursor.insertText(token.content, fmt)
-            elif kind == "strong_open":
-                push(lambda f: f.setFontWeight(QFont.Weight.Bold))
-            elif kind == "em_open":
-                push(lambda f: f.setFontItalic(True))
-            elif kind == "s_open":
-                push(lambda f: f.setFontStrikeOut(True))
-            elif kind == "link_open":
-                target = str(token.attrGet("href") or "")
-                push(lambda f, t=target: _make_link(f, t))  # type: ignore[misc]
-            elif kind.endswith("_close") and len(stack) > 1:
-                stack.pop()
-            elif kind == "image":
-                self._image(token, stack[-1])
-
-    def _text(self, text: str, fmt: QTextCharFormat) -> None:
-        at = 0
-        if not fmt.isAnchor() and "://" in text:
-            for found in _URL.finditer(text):
-                self._cursor.insertText(text[at : found.start()], fmt)
-                link = QTextCharFormat(fmt)
-                _make_link(link, found[0])
-                self._cursor.insertText(found[0], link)
-                at = found.end()
-        self._cursor.insertText(text[at:], fmt)
-
-    def _image(self, token: Token, fmt: QTextCharFormat) -> None:
-        """An image is never fetched: its words and its address are shown instead."""
-        target = str(token.attrGet("src") or "")
-        muted = QTextCharFormat(fmt)
-        muted.setForeground(QBrush(theme().color("muted")))
-        self._cursor.insertText(f"[image: {token.content or 'no description'}] ", muted)
-        link = QTextCharFormat(muted)
-        _make_link(link, target)
-        self._cursor.insertText(target, link)
-
-
-def _make_link(fmt: QTextCharFormat, target: str) -> None:
-    fmt.setAnchor(True)
-    fmt.setAnchorHref(target)
-    fmt.setForeground(QBrush(theme().color("accent")))
-    fmt.setFontUnderline(True)
-    fmt.setToolTip(target)
 
 
 def _closing(tokens: Sequence[Token], index: int) -> int:
