@@ -142,12 +142,12 @@ class Observed(msgspec.Struct, frozen=True):
         )
 
 
-def observed(runs: Iterable[RunRecord], *, model: str, backend: str) -> Observed:
-    """What finished answers of one model and backend reached, off and on."""
+def observed(runs: Iterable[RunRecord], *, model_path: str, backend: str) -> Observed:
+    """What finished answers of one model file and backend reached, off and on."""
     sides: dict[bool, list[float]] = {False: [], True: []}
     ended = (FinishReason.END, FinishReason.LIMIT)
     for run in runs:
-        if (run.model, run.backend) != (model, backend) or run.reason not in ended:
+        if (run.model_path, run.backend) != (model_path, backend) or run.reason not in ended:
             continue
         if run.decode_tps and (run.decode_tokens or 0) >= MIN_TOKENS:
             sides[run.speculative].append(run.decode_tps)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.auto_spec import AutoChoice, AutoSpec
+from app.auto_spec import AutoChoice, AutoSpec, observed
 from app.bench.library import BenchmarkLibrary
 from app.bench_run import BenchRun
 from app.bench_target import BenchTarget
@@ -63,6 +63,7 @@ class BenchmarkController(QObject):
         services.lifecycle.at_quit("comparison", self.run.close, seconds=2.0, order=12)
         services.lifecycle.at_quit("benchmarks", self.library.close, seconds=1.0, order=60)
         window.add_tab(KEY, words.TAB, self._make_tab)
+        window.tab_changed.connect(self._on_tab)
         self._keep(self.library.open())
 
     # What others use
@@ -145,6 +146,16 @@ class BenchmarkController(QObject):
     def _on_state(self) -> None:
         if self.pages is not None and not self.run.running:
             self._keep(self.target.follow())
+
+    def _on_tab(self, key: str) -> None:
+        """Tells what the open chats reached beside what was measured."""
+        picked = self._services.models.picked
+        if key != KEY or self.pages is None or picked is None:
+            return
+        nodes = (n for c in self._services.chats.chats for n in c.conversation.nodes.values())
+        runs = [node.run for node in nodes if node.run is not None]
+        found = observed(runs, model_path=picked.model_path, backend=picked.backend.value)
+        self.pages.tab.set_hint(found.text)
 
     def _on_library(self) -> None:
         self.auto.update(self.library.entries)

@@ -255,7 +255,7 @@ class Plot(QWidget):
             )
         item.enableAutoRange()
         if picture.level is None:
-            item.setYRange(0, 1.05 * max((max(line.y) for line in picture.lines), default=1.0))
+            item.setYRange(0, 1.3 * max((max(line.y) for line in picture.lines), default=1.0))
 
     def _describe(self) -> None:
         if self._picture is not None:

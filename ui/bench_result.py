@@ -51,7 +51,7 @@ class VerdictCard(Card):
         self.headline.setText(view.headline)
         self.detail.setText(view.detail)
         restyle(self, tone=view.tone)
-        restyle(self.number, level="bad" if view.tone == "bad" else "")
+        restyle(self.number, level={"bad": "bad", "": "plain"}.get(view.tone, ""))
         self.setAccessibleName(f"{view.value} {view.headline} {view.detail}")
 
 

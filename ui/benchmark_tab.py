@@ -75,6 +75,7 @@ class EmptyState(QWidget):
         self.measure = primary_button(words.MEASURE, self.measure_requested.emit)
         text = label(words.EMPTY_TEXT, "muted", wrap=True)
         title = label(words.EMPTY_TITLE, "title")
+        self._parts = (title, text, self.reason, self.measure)
         body = QVBoxLayout(self)
         body.addStretch(2)
         for widget in (title, text, self.reason):
@@ -88,6 +89,11 @@ class EmptyState(QWidget):
         body.addSpacing(8)
         body.addWidget(self.measure, 0, Qt.AlignmentFlag.AlignHCenter)
         body.addStretch(3)
+
+    def set_running(self, running: bool) -> None:
+        """While the first comparison runs there is nothing to say here."""
+        for part in self._parts:
+            part.setVisible(not running)
 
 
 class BenchmarkTab(QWidget):
@@ -115,6 +121,8 @@ class BenchmarkTab(QWidget):
         self.history = BenchHistory()
         self.message = label("", "warn", wrap=True)
         self.message.hide()
+        self.hint = label("", "muted", wrap=True)
+        self.hint.hide()
         self.progress.hide()
         self._result: ResultView | None = None
         self._pages = QStackedWidget()
@@ -132,6 +140,7 @@ class BenchmarkTab(QWidget):
         body.addWidget(self.message)
         body.addWidget(self.progress)
         body.addWidget(self._pages, 1)
+        body.addWidget(self.hint)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -210,7 +219,7 @@ class BenchmarkTab(QWidget):
         self.progress.setVisible(running)
         if changed:
             self.setup.set_running(running)
-            self.empty.measure.setVisible(not running)
+            self.empty.set_running(running)
             announce(self, words.STARTED if running else words.ENDED)
 
     def set_message(self, text: str) -> None:
@@ -219,6 +228,11 @@ class BenchmarkTab(QWidget):
         self.message.setVisible(bool(text))
         if text:
             announce(self, text)
+
+    def set_hint(self, text: str) -> None:
+        """What chats reached, below everything else; "" hides it."""
+        self.hint.setText(text)
+        self.hint.setVisible(bool(text))
 
     def ask_file(self, suffix: str, name: str) -> QFileDialog:
         """Opens the standard save dialog; connect to `fileSelected`."""

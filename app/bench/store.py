@@ -47,6 +47,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     engine: str
     machine: str
     complete: bool
+    covered: bool = True
+    """Whether at least half of the planned prompts were measured."""
     verdict: Verdict = Verdict.TOO_FEW
     speedup: float | None = None
     low: float | None = None
@@ -73,6 +75,8 @@ def entry_of(record: Record) -> Entry:
         engine=env.engine,
         machine=env.machine,
         complete=record.complete,
+        covered=2 * len({s.prompt_id for s in record.samples if s.part == "suite"})
+        >= len(record.plan.prompts),
         verdict=whole.verdict if whole else Verdict.TOO_FEW,
         speedup=ratio.value if ratio else None,
         low=ratio.low if ratio else None,
@@ -190,11 +194,12 @@ def newest(
     entries: Sequence[Entry], *, model_key: str, backend: Backend, engine: str, machine: str
 ) -> Entry | None:
     """The newest result that may speak for this file, backend, engine and machine: with a
-    speedup and enough samples for a verdict. Cut short is fine if enough was measured."""
+    speedup, enough samples for a verdict and, if cut short, at least half of its prompts."""
     wanted = (model_key, backend, engine, machine)
     for entry in sorted(entries, key=lambda e: e.date, reverse=True):
         if (entry.model_key, entry.backend, entry.engine, entry.machine) != wanted:
             continue
-        if model_key and entry.speedup is not None and entry.verdict is not Verdict.TOO_FEW:
+        told = entry.speedup is not None and entry.verdict is not Verdict.TOO_FEW
+        if model_key and told and entry.covered:
             return entry
     return None

@@ -125,3 +125,26 @@ def test_progress_line_tells_time_left() -> None:
     )  # fmt: skip
     assert describe(event) == "Measuring · Code · 12 of 72 · off 51.8 · on 83.1 tok/s · 2 min left"
     ProgressLine(None).show(event)
+
+
+def test_runs_without_window_libraries(tmp_path: Path) -> None:
+    """A machine for measuring has no Qt, no numpy, no psutil: they must not be asked for."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys\n"
+        "for name in ('PySide6', 'numpy', 'qasync', 'httpx', 'keyring', 'mcp', 'psutil', 'pyqtgraph'):\n"
+        "    sys.modules[name] = None\n"
+        "from app.bench import cli, environment\n"
+        "from app.bench.records import Plan\n"
+        "env = environment.capture(Plan(model_path='m'), None, '')\n"
+        "assert env.cores and env.memory and env.power is None\n"
+        "sys.exit(cli.main(['none.litertlm']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("tandem: ")
+    assert "Traceback" not in done.stderr

@@ -165,6 +165,23 @@ def test_newest_valid_result_wins(model: Path) -> None:
     assert found.id == new.id, "too few runs are no valid result"
 
 
+def test_a_result_cut_short_early_does_not_decide(model: Path) -> None:
+    """One class of six is no reason to switch every chat."""
+    model.write_bytes(b"x" * 10)
+    plan = Plan(model_path=str(model), prompts=workloads.suite())
+    engine = PacedEngine(speed=lambda r, n: (80.0 if r.speculative else 50.0) + n % 3 * 0.01)
+    runner = Runner(engine, plan)
+    engine.on_send = lambda n: runner.cancel() if n == 30 else None
+    record = runner.run()
+    assert record.overall is not None
+    assert record.overall.verdict is Verdict.FASTER
+    assert not choice(record).on
+    runner = Runner(engine, plan)
+    engine.sends = 0
+    engine.on_send = lambda n: runner.cancel() if n == 100 else None
+    assert choice(runner.run()).on
+
+
 def test_auto_follows_the_file_itself(model: Path) -> None:
     record = make_record(model)
     auto = auto_spec.AutoSpec([entry_of(record)])
@@ -197,6 +214,7 @@ def test_texts_of_picker_and_card(model: Path) -> None:
 def run(tps: float, *, on: bool, tokens: int = 50, model: str = "m") -> RunRecord:
     return RunRecord(
         model=model,
+        model_path=model,
         backend="cpu",
         speculative=on,
         engine_version="0.18.1",
@@ -208,10 +226,10 @@ def run(tps: float, *, on: bool, tokens: int = 50, model: str = "m") -> RunRecor
 
 def test_real_use_is_labelled_and_needs_both_sides() -> None:
     runs = [run(50, on=False), run(52, on=False), run(54, on=False), run(80, on=True)]
-    assert auto_spec.observed(runs, model="m", backend="cpu").text == ""
+    assert auto_spec.observed(runs, model_path="m", backend="cpu").text == ""
     runs += [run(82, on=True), run(84, on=True), run(999, on=True, tokens=2)]
     runs += [run(1, on=False, model="another")]
-    found = auto_spec.observed(runs, model="m", backend="cpu")
+    found = auto_spec.observed(runs, model_path="m", backend="cpu")
     assert (found.off_tps, found.on_tps) == (52, 82)
     assert "not a measurement" in found.text
 
