@@ -4,23 +4,23 @@ answer, with thoughts, tool steps, attachments, footer and actions. Main thread 
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QEnterEvent, QKeyEvent
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QEnterEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
     QMenu,
-    QPlainTextEdit,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from ui import strings
-from ui.controls import flat_button, hline, icon_button, label, primary_button, secondary_button
+from ui.controls import flat_button, hline, icon_button, label
 from ui.message_body import MessageBody
 from ui.theme import theme
+from ui.turn_editor import TurnEditor
 from ui.turn_parts import (
     Disclosure,
     Footer,
@@ -53,7 +53,7 @@ class MessageView(QFrame):
         super().__init__()
         self.view = view
         self._busy = False
-        self._editor: QWidget | None = None
+        self._editor: TurnEditor | None = None
         self._thought: Disclosure | None = None
         self._thought_body: MessageBody | None = None
         self._thought_touched = False
@@ -332,35 +332,17 @@ class MessageView(QFrame):
     # Editing
     def start_edit(self) -> None:
         """Turns the person's message into a field; Send branches, Esc goes back."""
-        if not self._is_user or self._editor is not None or self._busy or self._bubble is None:
+        if not self._is_user or self._editor is not None or self._busy:
             return
-        editor = QWidget()
-        field = QPlainTextEdit(self.view.text)
-        field.setProperty("kind", "field")
-        field.setAccessibleName("Edit message")
-        field.setTabChangesFocus(True)
-        lines = min(12, max(2, self.view.text.count("\n") + len(self.view.text) // 70 + 1))
-        field.setFixedHeight(lines * field.fontMetrics().lineSpacing() + theme().px(22))
-        field.installEventFilter(self)
-        send = primary_button(strings.SAVE_AND_SEND, self._on_edit_sent)
-        cancel = secondary_button(strings.CANCEL, self.end_edit)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(cancel)
-        row.addWidget(send)
-        box = QVBoxLayout(editor)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.addWidget(field)
-        box.addLayout(row)
-        self._field = field
-        self._editor = editor
+        self._editor = TurnEditor(self.view.text)
+        self._editor.submitted.connect(self._on_edit_sent)
+        self._editor.cancelled.connect(self.end_edit)
         self._bubble_row.hide()
-        self._insert_below(editor)
-        field.setFocus()
-        field.moveCursor(field.textCursor().MoveOperation.End)
+        self._insert_below(self._editor)
+        self._editor.take_focus()
 
     def end_edit(self) -> None:
-        if self._editor is None or self._bubble is None:
+        if self._editor is None:
             return
         self._editor.hide()
         self._editor.deleteLater()
@@ -368,23 +350,9 @@ class MessageView(QFrame):
         self._bubble_row.show()
         self._edit.setFocus()
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if self._editor is not None and watched is self._field and isinstance(event, QKeyEvent):
-            if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape:
-                self.end_edit()
-                return True
-            enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-            control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-            if event.type() == QEvent.Type.KeyPress and enter and control:
-                self._on_edit_sent()
-                return True
-        return super().eventFilter(watched, event)
-
-    def _on_edit_sent(self) -> None:
-        text = self._field.toPlainText()
-        if text.strip():
-            self.end_edit()
-            self.edit_submitted.emit(self.view.node_id, text)
+    def _on_edit_sent(self, text: str) -> None:
+        self.end_edit()
+        self.edit_submitted.emit(self.view.node_id, text)
 
     # Actions
     def _act(self, action: str) -> None:

@@ -7,36 +7,34 @@ there; otherwise it stays put and offers `Jump to latest`. Main thread only.
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from ui import strings
 from ui.code_highlighter import warm_up
-from ui.controls import announce, button, label
+from ui.controls import announce, label
 from ui.frame_clock import BACKLOG_BUDGET_S, BUDGET_S, FrameClock
 from ui.message_view import MessageView
+from ui.scroll_follower import NEAR, FollowingScrollArea
 from ui.theme import COLUMN, theme
+from ui.transcript_find import TranscriptFind
 from ui.views import TurnView
 
 WINDOW = 100
 FIRST = 12
 """Turns built at once when a conversation opens; the rest of the window follows on frames."""
-NEAR = 600
-"""Pixels from an edge of the window at which more turns are built."""
-END_SLACK = 12
 MARGIN = 16
 SCROLLBAR = 12
 """Width of the scroll bar in the style sheet; kept free on the left too, so that the column
 stands exactly over the composer."""
 
 
-class Transcript(QScrollArea):
+class Transcript(FollowingScrollArea):
     """`set_turns`, `append_turn`, `update_turn`, `remove_turn`, `stream`; see the page."""
 
     regenerate_requested = Signal(str)
@@ -55,27 +53,17 @@ class Transcript(QScrollArea):
         self.setAccessibleName("Conversation")
         self.setWidgetResizable(True)
         self.setMinimumHeight(40)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._turns: list[TurnView] = []
         self._index: dict[str, int] = {}
         self._views: dict[str, MessageView] = {}
         self._first = 0
         self._last = 0
-        self._follow = True
-        self._adjusting = False
-        self._term = ""
-        self._case = False
-        self._hits: list[tuple[int, int]] = []
+        self._find = TranscriptFind(self)
         self._dirty: dict[str, None] = {}
         self._clock = FrameClock(self)
         self._clock.tick.connect(self._on_tick)
         self._build()
-        bar = self.verticalScrollBar()
-        bar.setEnabled(False)
-        bar.valueChanged.connect(self._on_scrolled)
-        bar.rangeChanged.connect(self._on_range_changed)
         theme().changing.connect(self._on_theme_changing)
         theme().changed.connect(self._on_theme_changed)
         self._warm = QTimer(self)
@@ -105,10 +93,6 @@ class Transcript(QScrollArea):
         for words in (self._empty_title, self._empty_text):
             words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             box.addWidget(words)
-        self._jump = button(strings.JUMP_TO_LATEST, "", self.jump_to_latest)
-        self._jump.setObjectName("jump")
-        self._jump.setParent(self.viewport())
-        self._jump.hide()
 
     # Turns
     def set_turns(self, turns: Sequence[TurnView]) -> None:
@@ -339,8 +323,8 @@ class Transcript(QScrollArea):
 
     def _render_view(self, view: MessageView, budget_s: float) -> bool:
         more = view.render_step(max(0.001, budget_s))
-        if not more and self._term:
-            self._mark_view(view)
+        if not more:
+            self._find.mark(view)
         return more
 
     def _render_now(self) -> None:
@@ -367,7 +351,7 @@ class Transcript(QScrollArea):
     def _refresh_empty(self) -> None:
         shown = not self._turns
         self._empty.setVisible(shown)
-        self._place_overlays()
+        self._place_empty()
 
     def _on_theme_changing(self) -> None:
         for view in self._views.values():
@@ -377,72 +361,38 @@ class Transcript(QScrollArea):
         for view in self._views.values():
             view.restyle()
 
-    # Scrolling
-    def is_following(self) -> bool:
-        return self._follow
+    # Hooks of the base
+    def at_last(self) -> bool:
+        return self._last == len(self._turns)
 
-    def jump_to_latest(self) -> None:
-        if self._last < len(self._turns):
-            self._show_window_at(len(self._turns) - 1)
-        self._follow = True
+    def show_last(self) -> None:
+        if not self.at_last():
+            self.show_window_at(len(self._turns) - 1)
         self._settle()
-        self._stick()
-        self._update_jump()
 
-    def _stick(self) -> None:
-        self._scroll_to(self.verticalScrollBar().maximum())
+    def on_moved(self, near_edge: bool) -> None:
+        self._clock.request()
+        if near_edge:
+            QTimer.singleShot(0, self, self._on_edges)
 
-    def _scroll_to(self, value: int) -> None:
-        self._adjusting = True
-        self.verticalScrollBar().setValue(value)
-        self._adjusting = False
+    def on_width_changed(self) -> None:
+        for view in self._views.values():
+            self._fit(view)
 
-    def _on_scrolled(self, value: int) -> None:
-        if not self._adjusting:
-            bar = self.verticalScrollBar()
-            at_end = value >= bar.maximum() - END_SLACK
-            self._follow = at_end and self._last == len(self._turns)
-            self._clock.request()
-            if value < NEAR or value > bar.maximum() - NEAR:
-                QTimer.singleShot(0, self, self._on_edges)
-        self._update_jump()
-
-    def _on_range_changed(self, low: int, high: int) -> None:
-        self.verticalScrollBar().setEnabled(high > low)
-        if self._follow:
-            self._stick()
-        self._update_jump()
-
-    def _update_jump(self) -> None:
-        bar = self.verticalScrollBar()
-        away = bar.value() < bar.maximum() - END_SLACK or self._last < len(self._turns)
-        self._jump.setVisible(away and not self._follow)
-        if self._jump.isVisible():
-            self._jump.raise_()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if event.size().width() != event.oldSize().width():
-            for view in self._views.values():
-                self._fit(view)
-        self._place_overlays()
+    def on_resized(self) -> None:
+        self._place_empty()
         if self._follow:
             self._settle()
-            self._stick()
 
-    def _place_overlays(self) -> None:
+    def _place_empty(self) -> None:
         size = self.viewport().size()
-        self._jump.adjustSize()
-        self._jump.move(
-            (size.width() - self._jump.width()) // 2, size.height() - self._jump.height() - 10
-        )
         self._empty.resize(min(COLUMN, size.width()), self._empty.sizeHint().height())
         self._empty.move(
             (size.width() - self._empty.width()) // 2,
             max(0, int(size.height() * 0.42) - self._empty.height() // 2),
         )
 
-    def _show_window_at(self, at: int) -> None:
+    def show_window_at(self, at: int) -> None:
         """Moves the window of widgets so that turn `at` is in it."""
         if self._first <= at < self._last:
             return
@@ -459,40 +409,21 @@ class Transcript(QScrollArea):
     # Finding
     def highlight(self, term: str, case: bool = False) -> int:
         """Marks all hits in the raw text of every turn; returns how many there are."""
-        self._term, self._case, self._hits = term, case, []
-        if term:
-            pattern = re.compile(re.escape(term), 0 if case else re.IGNORECASE)
-            for at, turn in enumerate(self._turns):
-                count = sum(1 for _ in pattern.finditer(self._current(turn).text))
-                self._hits += [(at, n) for n in range(count)]
-        for view in self._views.values():
-            self._mark_view(view)
-        return len(self._hits)
+        return self._find.search(term, case)
 
     def goto(self, index: int) -> None:
-        if not 0 <= index < len(self._hits):
-            return
-        at, nth = self._hits[index]
+        """Brings hit `index` into view and marks it as the current one."""
+        self._find.goto(index)
+
+    def reveal(self, view: MessageView, place: Callable[[], int]) -> None:
+        """Renders `view` whole, then scrolls so that y `place()` in its text is seen."""
         self._follow = False
-        self._show_window_at(at)
-        for view in self._views.values():
-            self._mark_view(view)
-        view = self._views[self._turns[at].node_id]
         while self._render_view(view, 0.1):
             pass
         self._settle()
-        hits = view.body.find_all(self._term, self._case)
-        y = view.body.mapTo(self._page, QPoint(0, 0)).y()
-        if hits:
-            current = min(nth, len(hits) - 1)
-            view.body.mark_hits(hits, current)
-            y += view.body.cursorRect(QTextCursor(hits[current])).top()
+        y = view.body.mapTo(self._page, QPoint(0, place())).y()
         self._scroll_to(max(0, y - self.viewport().height() // 3))
         self._update_jump()
-
-    def _mark_view(self, view: MessageView) -> None:
-        hits = view.body.find_all(self._term, self._case) if self._term else []
-        view.body.mark_hits(hits)
 
     # Actions of turns
     def _on_action(self, action: str, node_id: str) -> None:

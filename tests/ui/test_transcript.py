@@ -189,7 +189,8 @@ def test_edit_quote_copy_and_versions(page: ConversationPage, qtbot: QtBot) -> N
     field = mine.findChild(QPlainTextEdit)
     assert field is not None
     field.setPlainText("new text")
-    mine._on_edit_sent()
+    assert mine._editor is not None
+    mine._editor.send.click()
     assert edits == [("u", "new text")]
     assert theirs._versions.count.text() == "2/3"
     theirs._versions.earlier.click()
