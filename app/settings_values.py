@@ -70,6 +70,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     # Tools
     tools_enabled: dict[str, bool] = {}
     tools_ask: dict[str, bool] = {}
+    tools_seen: dict[str, str] = {}
+    """Fingerprint of each tool when it was decided on."""
     mcp_servers: tuple[McpServer, ...] = ()
     # Window
     window_geometry: str = ""

@@ -100,7 +100,7 @@ class CallRunner:
             if answer is Consent.REFUSE:
                 return _refusal(name, arguments, "refused", REFUSED)
             if answer is Consent.ALWAYS:
-                self._registry.choose(name, ask=False)
+                self._registry.allow(prepared.tool)
         started = time.perf_counter()
         try:
             running = asyncio.wrap_future(prepared.tool.start(prepared.arguments))

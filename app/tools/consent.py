@@ -10,7 +10,11 @@ from app.notices import Action, Level, Notice, Notices
 from app.tools.arguments import Prepared
 from app.tools.calls import Consent
 from app.tools.registry import BUILTIN
+from ui import format as fmt
 from ui import tool_strings as words
+
+SHOWN = 400
+"""Characters of the arguments in the notice itself; longer ones are whole under Details."""
 
 _numbers = itertools.count(1)
 
@@ -47,12 +51,15 @@ def _notice(
     key: str, prepared: Prepared, chosen: Callable[[Consent], Callable[[], None]]
 ) -> Notice:
     tool = prepared.tool
+    arguments = fmt.visible(prepared.arguments_json)
     form = words.CONSENT if tool.source == BUILTIN else words.CONSENT_FROM
     return Notice(
         key=key,
-        title=form.format(name=tool.name, source=tool.source),
-        text=prepared.arguments_json[:400],
+        title=form.format(name=tool.name, source=fmt.plain(tool.source, 60)),
+        text=arguments if len(arguments) <= SHOWN else f"{arguments[: SHOWN - 1]}…",
         level=Level.WARNING,
+        # Nothing of what is agreed to may stay unseen.
+        detail=arguments if len(arguments) > SHOWN else "",
         actions=(
             Action(words.ALLOW_ONCE, chosen(Consent.ONCE)),
             Action(words.ALWAYS, chosen(Consent.ALWAYS)),

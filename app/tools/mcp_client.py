@@ -222,7 +222,7 @@ class McpHub:
                 if tools is None:
                     return
                 running.session = session
-                made = tuple(self._tool(config.name, t) for t in tools[:MAX_TOOLS])
+                made = tuple(self._tool(config, t) for t in tools[:MAX_TOOLS])
                 self._tell(ServerState(config.name, ServerPhase.READY, tools=made))
                 await any_of(running.stop.wait(), ended.wait())
                 running.session = None
@@ -260,8 +260,8 @@ class McpHub:
                 break
         return tools
 
-    def _tool(self, server: str, listed: Any) -> Tool:
-        own_name = str(listed.name)
+    def _tool(self, config: McpServer, listed: Any) -> Tool:
+        server, own_name = config.name, str(listed.name)
 
         def start(arguments: dict[str, object]) -> Future[object]:
             return self.call(server, own_name, arguments)
@@ -274,6 +274,7 @@ class McpHub:
             source=server,
             own_name=own_name,
             timeout_s=self._call_timeout_s + 5,
+            origin="\0".join((config.command, *config.args)),
         )
 
     async def _call(self, server: str, tool: str, arguments: dict[str, object]) -> object:

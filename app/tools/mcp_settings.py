@@ -15,7 +15,9 @@ def choices(store: SettingsStore) -> dict[str, ToolChoice]:
     keys = value.tools_enabled.keys() | value.tools_ask.keys()
     return {
         key: ToolChoice(
-            enabled=value.tools_enabled.get(key, True), ask=value.tools_ask.get(key, True)
+            enabled=value.tools_enabled.get(key, True),
+            ask=value.tools_ask.get(key, True),
+            fingerprint=value.tools_seen.get(key, ""),
         )
         for key in keys
     }
@@ -25,6 +27,7 @@ def save_choice(store: SettingsStore, key: str, choice: ToolChoice) -> None:
     store.change(
         tools_enabled={**store.value.tools_enabled, key: choice.enabled},
         tools_ask={**store.value.tools_ask, key: choice.ask},
+        tools_seen={**store.value.tools_seen, key: choice.fingerprint},
     )
 
 
@@ -46,4 +49,5 @@ def remove_server(store: SettingsStore, name: str) -> None:
         mcp_servers=tuple(s for s in value.mcp_servers if s.name != name),
         tools_enabled={k: v for k, v in value.tools_enabled.items() if not k.startswith(mine)},
         tools_ask={k: v for k, v in value.tools_ask.items() if not k.startswith(mine)},
+        tools_seen={k: v for k, v in value.tools_seen.items() if not k.startswith(mine)},
     )

@@ -7,6 +7,7 @@ of the same name gets its source in front.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -42,11 +43,24 @@ class Tool:
     ask: bool = True
     enabled: bool = True
     timeout_s: float = 30.0
+    origin: str = ""
+    """What provides it, as far as consent goes: a server's command line."""
 
     @property
     def key(self) -> str:
         """Names the tool in stored choices."""
         return f"{self.source}/{self.own_name or self.name}"
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with everything a consent rests on: who offers it, what it says it does,
+        what it takes. "" for a tool of the program itself, which changes with the program."""
+        if self.source == BUILTIN:
+            return ""
+        own = self.own_name or self.name
+        parts = [self.source, own, self.origin, self.description, self.schema]
+        text = json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def spec(self) -> ToolSpec:
         """What the model is told: without the parts that only a checker needs, for every
@@ -57,10 +71,12 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """What the person decided for one tool."""
+    """What the person decided for one tool. Not to be asked holds only for the tool with this
+    fingerprint: one that changed since asks again."""
 
     enabled: bool
     ask: bool
+    fingerprint: str = ""
 
 
 @dataclass(slots=True)
@@ -102,9 +118,19 @@ class Registry:
         tool = self.find(name)
         if tool is None:
             return
+        self._decide(tool, enabled=enabled, ask=ask)
+
+    def allow(self, seen: Tool) -> None:
+        """Never asks again for exactly the tool that was shown with the question."""
+        tool = self.find(seen.name)
+        if tool is not None and (tool.key, tool.fingerprint) == (seen.key, seen.fingerprint):
+            self._decide(tool, ask=False)
+
+    def _decide(self, tool: Tool, *, enabled: bool | None = None, ask: bool | None = None) -> None:
         choice = ToolChoice(
             enabled=tool.enabled if enabled is None else enabled,
             ask=tool.ask if ask is None else ask,
+            fingerprint=tool.fingerprint,
         )
         self.choices[tool.key] = choice
         self.choice_made(tool.key, choice)
@@ -112,7 +138,10 @@ class Registry:
 
     def _chosen(self, tool: Tool) -> Tool:
         choice = self.choices.get(tool.key)
-        return tool if choice is None else replace(tool, enabled=choice.enabled, ask=choice.ask)
+        if choice is None:
+            return tool
+        ask = choice.ask or choice.fingerprint != tool.fingerprint
+        return replace(tool, enabled=choice.enabled, ask=ask)
 
     @staticmethod
     def _with_unique_names(sources: dict[str, tuple[Tool, ...]]) -> dict[str, tuple[Tool, ...]]:
