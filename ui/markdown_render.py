@@ -21,16 +21,15 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextDocument,
     QTextFormat,
-    QTextFrameFormat,
     QTextLength,
     QTextList,
     QTextListFormat,
-    QTextTableFormat,
 )
 
 from ui.code_highlighter import paint
 from ui.markdown_blocks import parser
 from ui.markdown_inline import write_inline
+from ui.markdown_table import table_rows, write_table
 from ui.theme import theme
 
 if TYPE_CHECKING:
@@ -297,39 +296,16 @@ class MarkdownWriter:
             self._cursor.setBlockFormat(fmt)
 
     def _table(self, inner: Sequence[Token]) -> None:
-        rows: list[list[tuple[Token, str, bool]]] = []
-        style = ""
-        head = False
-        for token in inner:
-            if token.type == "tr_open":
-                rows.append([])
-            elif token.type in ("th_open", "td_open"):
-                style, head = str(token.attrGet("style") or ""), token.type == "th_open"
-            elif token.type == "inline":
-                rows[-1].append((token, style, head))
+        rows = table_rows(inner)
         if not rows or not rows[0]:
             return
-        look = theme()
-        fmt = QTextTableFormat()
-        fmt.setBorder(1)
-        fmt.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
-        fmt.setBorderBrush(QBrush(look.color("line")))
-        fmt.setBorderCollapse(True)
-        fmt.setCellPadding(look.px(6))
-        fmt.setCellSpacing(0)
-        fmt.setTopMargin(look.px(CODE_PAD + 12 if self._after_code else 2))
-        fmt.setBottomMargin(look.px(10))
-        fmt.setHeaderRowCount(1)
-        self._after_code = False
         self._cursor.movePosition(QTextCursor.MoveOperation.End)
         if self._fresh:
             self._shrink_block()
-        table = self._cursor.insertTable(len(rows), len(rows[0]), fmt)
-        for y, row in enumerate(rows):
-            for x, (token, align, is_head) in enumerate(row[: len(rows[0])]):
-                self._cell(table.cellAt(y, x).firstCursorPosition(), token, align, is_head)
+        write_table(self._cursor, rows, self.base, CODE_PAD + 12 if self._after_code else 2)
         self._cursor.movePosition(QTextCursor.MoveOperation.End)
         self._shrink_block()
+        self._after_code = False
         self._fresh, self._first = True, False
 
     def _shrink_block(self) -> None:
@@ -337,21 +313,6 @@ class MarkdownWriter:
         fmt = QTextBlockFormat()
         fmt.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
         self._cursor.setBlockFormat(fmt)
-
-    def _cell(self, at: QTextCursor, inline: Token, align: str, head: bool) -> None:
-        from PySide6.QtCore import Qt
-
-        fmt = QTextBlockFormat()
-        if "right" in align:
-            fmt.setAlignment(Qt.AlignmentFlag.AlignRight)
-        elif "center" in align:
-            fmt.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        at.setBlockFormat(fmt)
-        base = QTextCharFormat(self.base)
-        base.setProperty(QTextFormat.Property.FontPixelSize, theme().px(13))
-        if head:
-            base.setFontWeight(QFont.Weight.DemiBold)
-        write_inline(at, inline.children or [], base)
 
     # Code
     def _code_format(self, indent: int, first: bool) -> QTextBlockFormat:

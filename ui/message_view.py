@@ -20,9 +20,9 @@ from ui import strings
 from ui.controls import flat_button, hline, icon_button, label
 from ui.message_body import MessageBody
 from ui.theme import theme
+from ui.thought_view import ThoughtView
 from ui.turn_editor import TurnEditor
 from ui.turn_parts import (
-    Disclosure,
     Footer,
     GhostButton,
     RunDetails,
@@ -54,9 +54,7 @@ class MessageView(QFrame):
         self.view = view
         self._busy = False
         self._editor: TurnEditor | None = None
-        self._thought: Disclosure | None = None
-        self._thought_body: MessageBody | None = None
-        self._thought_touched = False
+        self._thought: ThoughtView | None = None
         self._extras: QWidget | None = None
         self._error: QLabel | None = None
         self._waiting: QLabel | None = None
@@ -184,36 +182,22 @@ class MessageView(QFrame):
 
     def _show_thought(self, view: TurnView, first: bool) -> None:
         streaming = view.status == "streaming"
-        if self._thought is None or self._thought_body is None:
-            self._thought_body = MessageBody(strings.THOUGHTS)
-            self._thought_body.link_clicked.connect(self.link_clicked)
-            self._thought_body.height_changed.connect(self.height_changed)
-            frame = QWidget()
-            inner = QVBoxLayout(frame)
-            inner.setContentsMargins(12, 0, 0, 4)
-            inner.addWidget(self._thought_body)
-            self._thought = Disclosure(strings.THOUGHTS, frame)
-            self._thought.toggled_by_person.connect(self._on_thought_toggled)
-            self._above.addWidget(self._thought)
-        body = self._thought_body
-        if first or view.thought != body.raw:
-            body.set_markdown(view.thought, final=not streaming)
-        elif not streaming and body.stream is not None:
-            body.stream.finish()
+        self._thoughts().show_text(view.thought, first, streaming)
         self._update_thought()
         self.render_requested.emit()
 
-    def _update_thought(self) -> None:
+    def _thoughts(self) -> ThoughtView:
         if self._thought is None:
-            return
-        thinking = self.view.status == "streaming" and not self.body.raw
-        self._thought.set_title(strings.THINKING if thinking else strings.THOUGHTS)
-        if not self._thought_touched and self._thought.is_open() != thinking:
-            self._thought.set_open(thinking)
+            self._thought = ThoughtView()
+            self._thought.body.link_clicked.connect(self.link_clicked)
+            self._thought.body.height_changed.connect(self.height_changed)
+            self._thought.toggled_by_person.connect(lambda _: self.render_requested.emit())
+            self._above.addWidget(self._thought)
+        return self._thought
 
-    def _on_thought_toggled(self, _: bool) -> None:
-        self._thought_touched = True
-        self.render_requested.emit()
+    def _update_thought(self) -> None:
+        if self._thought is not None:
+            self._thought.set_thinking(self.view.status == "streaming" and not self.body.raw)
 
     def _show_extras(self, view: TurnView) -> None:
         if self._extras is not None:
@@ -278,12 +262,7 @@ class MessageView(QFrame):
     def stream(self, text: str, thought: str) -> None:
         """Adds pieces; drawn when `render_step` is called."""
         if thought:
-            if self._thought_body is None:
-                from dataclasses import replace
-
-                self._show_thought(replace(self.view, thought=thought), first=True)
-            elif self._thought_body.stream is not None:
-                self._thought_body.stream.append(thought)
+            self._thoughts().append(thought)
         if text and self.body.stream is not None:
             begins = not self.body.raw
             self.body.stream.append(text)
@@ -296,8 +275,8 @@ class MessageView(QFrame):
 
     def render_step(self, budget_s: float) -> bool:
         more = False
-        if self._thought_body and self._thought and self._thought.is_open():
-            more = self._thought_body.render_step(budget_s)
+        if self._thought is not None and self._thought.is_open():
+            more = self._thought.body.render_step(budget_s)
         more = self.body.render_step(budget_s) or more
         if not more and self.view.status != "streaming":
             self._name()
@@ -307,7 +286,7 @@ class MessageView(QFrame):
         return self.body.raw if not self._is_user else self.view.text
 
     def raw_thought(self) -> str:
-        return self._thought_body.raw if self._thought_body is not None else self.view.thought
+        return self._thought.body.raw if self._thought is not None else self.view.thought
 
     def before_restyle(self) -> None:
         self.body.blank_if_large()
@@ -316,8 +295,8 @@ class MessageView(QFrame):
         """After a theme change."""
         self._column.setContentsMargins(0, 0, 0, theme().turn_gap)
         self.body.rerender()
-        if self._thought_body is not None:
-            self._thought_body.rerender()
+        if self._thought is not None:
+            self._thought.body.rerender()
         self.fit()
         self.render_requested.emit()
 
