@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,8 @@ class EngineController(QObject):
         self._chats: ChatController | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self.notices = EngineNotices(self, notices)
+        self.told_of_crash: Callable[[LoadOptions, EngineCrashed], None] = lambda _o, _e: None
+        """Set by the problem report's owner."""
         self.flow = LoadFlow(window, self, facts, settings)
         self._ticker = QTimer(self)
         self._ticker.setInterval(TICK_MS)
@@ -279,6 +281,7 @@ class EngineController(QObject):
         info = self._facts.known(options.model_path)
         words = problem.params.get("exit", problem.code)
         log.warning("engine died: %s on %s: %s", options.model_path, options.backend, words)
+        self.told_of_crash(options, problem)
         if problem.code == NOT_STOPPING:
             self.notices.unresponsive(problem.params["seconds"])
             return
@@ -291,7 +294,7 @@ class EngineController(QObject):
             self._settings.forget_crash(self.picked.model_path, self.picked.backend)
 
     def _show_header(self) -> None:
-        self._window.set_header(header_view(self._state, self.picked, self._facts))
+        self._window.set_header(header_view(self._state, self.picked))
         loading = self._state.phase is Phase.LOADING
         self._window.action("unload").setEnabled(self._state.phase is Phase.READY)
         self._window.action("restart_engine").setEnabled(self.picked is not None and not loading)

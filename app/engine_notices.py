@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from app import wording
+from app import crash_report, wording
+from app.model_names import display_name
 from app.notices import Action, Level, Notice, Notices
 from engine.errors import EngineCrashed, EngineError, ModelFileError
 from engine.types import Backend, LoadedModel, LoadOptions, ModelInfo
 from ui import format as fmt
 from ui import strings_core as words
+from ui import strings_report as report_words
 
 if TYPE_CHECKING:
     from app.engine_controller import EngineController
@@ -27,6 +29,8 @@ class EngineNotices:
     def __init__(self, owner: EngineController, notices: Notices) -> None:
         self._owner = owner
         self._notices = notices
+        self.report: Callable[[], None] | None = None
+        """Set by the problem report's owner: opens it."""
 
     def clear(self) -> None:
         """A new load makes what was said about the old one out of date."""
@@ -56,16 +60,21 @@ class EngineNotices:
 
     def crashed(self, options: LoadOptions, problem: EngineCrashed, info: ModelInfo | None) -> None:
         text = wording.explain(problem, options, info)
+        exit_words = problem.params.get("exit", "")
+        likely = report_words.CAUSES.get(crash_report.cause(exit_words, problem.detail), "")
+        sentence = text.sentence
+        if likely:
+            sentence += " " + report_words.LIKELY.format(cause=likely)
         restart = Action(words.RESTART_ENGINE, self._with(options), primary=True)
         show = Action(words.SHOW_LOG, self._owner.show_log, keep=True)
         self._notices.post(
             Notice(
                 "crashed",
-                text.sentence,
+                sentence,
                 title=text.headline,
                 level=Level.ERROR,
                 detail=text.details,
-                actions=(show, *self._cpu(options, info), restart),
+                actions=(*self._offer_report(), show, *self._cpu(options, info), restart),
             )
         )
 
@@ -74,7 +83,7 @@ class EngineNotices:
         owner = self._owner
         other = Action(words.OTHER_FILE, lambda: owner.keep(owner.flow.pick()), primary=True)
         text = words.NOT_AUTO_LOADED.format(
-            name=fmt.plain(info.name),
+            name=fmt.plain(display_name(info.path)),
             backend=wording.backend_name(options.backend),
             exit=exit_words,
         )
@@ -84,7 +93,7 @@ class EngineNotices:
                 text,
                 title=words.NOT_AUTO_LOADED_TITLE,
                 level=Level.WARNING,
-                actions=(anyway, *self._cpu(options, info), other),
+                actions=(*self._offer_report(), anyway, *self._cpu(options, info), other),
             )
         )
 
@@ -111,6 +120,11 @@ class EngineNotices:
         if said:
             name = fmt.plain(Path(model.options.model_path).name)
             self._notices.post(Notice("loaded_note", " ".join(said), title=name, seconds=15))
+
+    def _offer_report(self) -> list[Action]:
+        if self.report is None:
+            return []
+        return [Action(report_words.SAVE_REPORT, self.report, keep=True)]
 
     def _cpu(self, options: LoadOptions, info: ModelInfo | None) -> list[Action]:
         """The offer to use the CPU, where that is something else and possible."""

@@ -19,10 +19,12 @@ from PySide6.QtWidgets import QApplication
 
 from app import (
     benchmark_controller,
+    crash_report,
     help_controller,
     history_controller,
     logs,
     models_controller,
+    report_controller,
     tools_controller,
 )
 from app import paths as app_paths
@@ -36,7 +38,7 @@ from app.history import History
 from app.lifecycle import Lifecycle
 from app.model_facts import ModelFacts
 from app.notice_controller import NoticeController
-from app.notices import Level, Notice, Notices
+from app.notices import Action, Level, Notice, Notices
 from app.paths import Paths
 from app.services import Services
 from app.settings import SettingsNote, SettingsStore
@@ -45,6 +47,7 @@ from app.state import AppState
 from app.version import APP_NAME, DESKTOP_ID, VERSION
 from app.worker import EngineFactory
 from ui import strings_core as words
+from ui import strings_report as report_words
 from ui.main_window import MainWindow
 from ui.theme import theme
 
@@ -71,12 +74,14 @@ def main(file: str | None, script: Script | None = None) -> int:
     instance = SingleInstance(paths.runtime)
     if not instance.start(file):
         return 0
+    crash = crash_report.begin(paths)
     loop = qasync.QEventLoop(app)
     asyncio.set_event_loop(loop)
     try:
         with loop:
-            loop.run_until_complete(_run(paths, loop, instance, opened, file, script))
+            loop.run_until_complete(_run(paths, loop, instance, opened, file, script, crash))
     finally:
+        crash_report.end(paths)
         instance.stop()
         asyncio.set_event_loop(None)
         logs.shutdown()
@@ -101,9 +106,12 @@ async def _run(
     opened: FileOpenEvents,
     file: str | None,
     script: Script | None,
+    crash: crash_report.AppCrash | None,
 ) -> None:
     program = Program(paths, loop)
     program.start(file)
+    if crash is not None:
+        program.report.app_crashed(crash)
     instance.asked.connect(program.open_from_outside)
     opened.deliver_to(program.open_from_outside)
     life = program.services.lifecycle
@@ -181,6 +189,7 @@ class Program:
         self.tools = tools_controller.attach(self.window, self.services)
         self.benchmark = benchmark_controller.attach(self.window, self.services)
         self.help = help_controller.attach(self.window, self.services)
+        self.report = report_controller.attach(self.window, self.services)
         self._join()
         logs.on_uncaught = self._on_uncaught
 
@@ -191,6 +200,7 @@ class Program:
         flow.browse = self.library.show
         flow.measured = self.benchmark.texts_for
         flow.measure = self.benchmark.measure
+        self.services.models.told_of_crash = self.report.engine_died
         self.benchmark.changed.connect(self.services.chats.refresh)
 
     def start(self, file: str | None = None) -> None:
@@ -269,7 +279,14 @@ class Program:
 
     def _on_uncaught(self, problem: BaseException) -> None:
         self.services.notices.post(
-            Notice("uncaught", words.PROBLEM, words.PROBLEM_TITLE, Level.ERROR, repr(problem))
+            Notice(
+                "uncaught",
+                words.PROBLEM,
+                words.PROBLEM_TITLE,
+                Level.ERROR,
+                repr(problem),
+                (Action(report_words.SAVE_REPORT, self.report.open),),
+            )
         )
 
 

@@ -58,6 +58,8 @@ class Pulse:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._last = time.monotonic()
+        self._cpu = time.thread_time()
+        self.worst = self.worst_cpu = 0.0
         self._over = threading.Event()
         self._main = threading.get_ident()
         self.gaps: list[float] = []
@@ -68,9 +70,11 @@ class Pulse:
         self._thread.start()
 
     def _beat(self) -> None:
-        now = time.monotonic()
+        now, cpu = time.monotonic(), time.thread_time()
         self.gaps.append(now - self._last)
-        self._last = now
+        if self.gaps[-1] > HANG_S:
+            self.worst, self.worst_cpu = self.gaps[-1], round(cpu - self._cpu, 1)
+        self._last, self._cpu = now, cpu
         if not self._over.is_set():
             self._loop.call_later(BEAT_S, self._beat)
 
@@ -84,7 +88,11 @@ class Pulse:
                 frame = sys._current_frames().get(self._main)
                 stack = "".join(traceback.format_stack(frame)[-6:]) if frame else ""
                 load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-                self.hangs.append({"doing": self.doing, "stack": stack, "load": load})
+                self.hangs.append({"doing": self.doing, "stack": stack, "load": load, "last": last})
+            elif self.hangs and self.hangs[-1].get("last") not in (None, last):
+                # It goes on: how long it stood, and how much of that it worked itself.
+                del self.hangs[-1]["last"]
+                self.hangs[-1] |= {"seconds": round(self.worst, 1), "cpu_s": self.worst_cpu}
 
     def end(self) -> None:
         self._over.set()
@@ -103,11 +111,10 @@ class Soak:
         self.own = psutil.Process()
 
     async def script(self, program: Program) -> None:
+        import resources
         from tests.bench.soak_walk import Walker
         from tests.fakes.pictures import png
         from tests.fakes.variants import make_variant
-
-        import resources
 
         loop = asyncio.get_running_loop()
         plain = self.folder / "plain.litertlm"

@@ -119,7 +119,7 @@ async def send(me: Walker) -> None:
 @action(6)
 async def wait_for_answer(me: Walker) -> None:
     chat, end = me.chat, asyncio.get_running_loop().time() + me.rng.uniform(1, 8)
-    while chat.busy and asyncio.get_running_loop().time() < end:
+    while chat.busy and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
         await asyncio.sleep(0.02)
 
 
@@ -307,9 +307,7 @@ async def notices(me: Walker) -> None:
     if current is None:
         return
     if current.actions and me.rng.random() < 0.5:
-        me.window.notice_action.emit(
-            current.key, str(me.rng.randrange(len(current.actions)))
-        )
+        me.window.notice_action.emit(current.key, str(me.rng.randrange(len(current.actions))))
     else:
         me.services.notices.dismiss(current.key)
 

@@ -1,0 +1,86 @@
+"""The problem report before it is written: what is in it, what may be added, Save.
+
+Shows plain values: the owner gives the files as (name, text) and gives others when the box
+is ticked. `save_requested` has no effect here; the owner closes the dialog. Main thread;
+call `open()`, never `exec()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from ui import strings
+from ui import strings_report as words
+from ui.controls import button, label
+from ui.theme import theme
+
+
+class CrashDialog(QDialog):
+    """`include_changed(on)` asks for other files; `save_requested` to write those shown."""
+
+    include_changed = Signal(bool)
+    save_requested = Signal()
+
+    def __init__(self, parent: QWidget | None, cause: str, can_include: bool) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(words.TITLE)
+        self.setModal(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._texts: list[str] = []
+        body = QVBoxLayout(self)
+        body.setContentsMargins(24, 20, 24, 20)
+        body.setSpacing(12)
+        body.addWidget(label(words.TITLE, "title"))
+        body.addWidget(label(words.TEXT, "", wrap=True))
+        self.cause = label(words.LIKELY.format(cause=cause), "strong", wrap=True)
+        self.cause.setVisible(bool(cause))
+        body.addWidget(self.cause)
+        self.include = QCheckBox(words.INCLUDE)
+        self.include.setVisible(can_include)
+        self.include.toggled.connect(self.include_changed)
+        body.addWidget(self.include)
+        body.addWidget(label(words.PREVIEW, "strong13"))
+        self.part = QComboBox()
+        self.part.setAccessibleName(words.PART)
+        self.part.currentIndexChanged.connect(self._show_part)
+        body.addWidget(self.part)
+        self.preview = QPlainTextEdit()
+        self.preview.setReadOnly(True)
+        self.preview.setProperty("kind", "field")
+        self.preview.setAccessibleName(words.PREVIEW)
+        self.preview.setMinimumHeight(theme().px(200))
+        body.addWidget(self.preview, 1)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(button(strings.CANCEL, "", self.reject))
+        self.save = button(words.SAVE, "primary", self.save_requested.emit)
+        self.save.setDefault(True)
+        row.addWidget(self.save)
+        body.addLayout(row)
+        self.resize(theme().px(600), theme().px(520))
+
+    def set_files(self, files: Sequence[tuple[str, str]]) -> None:
+        """Shows these parts; keeps the chosen one where it still exists."""
+        chosen = self.part.currentText()
+        self._texts = [text for _, text in files]
+        self.part.blockSignals(True)
+        self.part.clear()
+        self.part.addItems([name for name, _ in files])
+        self.part.setCurrentIndex(max(0, self.part.findText(chosen)))
+        self.part.blockSignals(False)
+        self._show_part(self.part.currentIndex())
+
+    def _show_part(self, index: int) -> None:
+        if 0 <= index < len(self._texts):
+            self.preview.setPlainText(self._texts[index])
