@@ -20,6 +20,7 @@ from app.conversation import (
     messages,
     new_id,
 )
+from app.model_names import display_name
 from engine.types import (
     LIBRARY_VERSION,
     Constraint,
@@ -124,7 +125,7 @@ def run_record(outcome: Outcome, loaded: LoadedModel | None) -> RunRecord:
     """What is kept of how an answer was made."""
     numbers = outcome.benchmark
     record = RunRecord(
-        model=loaded.info.name if loaded else "",
+        model=display_name(loaded.info.path) if loaded else "",
         model_path=loaded.info.path if loaded else "",
         backend=str(loaded.options.backend) if loaded else "",
         speculative=outcome.speculative,

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from app.engine_state import Phase
-from app.model_facts import ModelFacts
+from app.model_names import display_name
 from app.state import AppState
 from engine.types import LoadOptions
 from ui import strings
 from ui.views import HeaderView
 
 
-def header_view(state: AppState, picked: LoadOptions | None, facts: ModelFacts) -> HeaderView:
+def header_view(state: AppState, picked: LoadOptions | None) -> HeaderView:
     """What every tab shows. A model whose engine died is still the one in use: it is loaded
     again with the next message, and a notice tells what happened."""
     if state.phase is Phase.LOADING and state.engine.wanted is not None:
         wanted = state.engine.wanted
         return HeaderView(
             phase="loading",
-            model=_name(wanted, facts),
+            model=display_name(wanted.model_path),
             backend=wanted.backend,
             loading_s=state.loading_seconds or 0.0,
             memory=state.memory,
@@ -28,7 +26,7 @@ def header_view(state: AppState, picked: LoadOptions | None, facts: ModelFacts) 
     if state.phase is Phase.READY and loaded is not None:
         return HeaderView(
             phase="ready",
-            model=loaded.info.name,
+            model=display_name(loaded.options.model_path),
             backend=loaded.options.backend,
             context_tokens=loaded.context_tokens,
             speculative=state.speculative,
@@ -38,14 +36,9 @@ def header_view(state: AppState, picked: LoadOptions | None, facts: ModelFacts) 
     if state.phase is Phase.STOPPED and picked is not None:
         return HeaderView(
             phase="ready",
-            model=_name(picked, facts),
+            model=display_name(picked.model_path),
             backend=picked.backend,
             context_tokens=picked.context_tokens or None,
             speculative=state.speculative,
         )
     return HeaderView()
-
-
-def _name(options: LoadOptions, facts: ModelFacts) -> str:
-    info = facts.known(options.model_path)
-    return info.name if info else Path(options.model_path).stem

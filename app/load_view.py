@@ -8,6 +8,7 @@ from pathlib import Path
 
 import resources
 from app.backend_check import BackendCheck
+from app.model_names import display_name
 from engine.types import (
     LIBRARY_VERSION,
     Backend,
@@ -42,7 +43,7 @@ def load_view(
     top = info.max_context
     context = options.context_tokens or min(DEFAULT_CONTEXT, top or DEFAULT_CONTEXT)
     return LoadDialogView(
-        model=info.name,
+        model=display_name(info.path),
         path=info.path,
         summary=summary(info),
         backends=tuple(
@@ -115,7 +116,7 @@ def model_card(info: ModelInfo, *, recent: bool, loaded: bool) -> ModelCardView:
         problem = strings.error(str(info.state), params).sentence
     return ModelCardView(
         id=info.path,
-        name=fmt.plain(info.name),
+        name=fmt.plain(display_name(info.path)),
         path=info.path,
         badges=badges(info),
         summary=summary(info),

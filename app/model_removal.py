@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.library.delete import DeletePlan, Held, StillLoaded
-from app.library.local import display_name
+from app.model_names import display_name
 from app.notices import Action, Level, Notice
 from app.paths import model_key
 from ui import format as fmt

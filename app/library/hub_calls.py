@@ -11,7 +11,7 @@ from app.library.access import Access
 from app.library.failures import DownloadFailure, from_status
 from app.library.http import network_failure, opened
 from app.library.huggingface import Hub, Pasted, RemoteModel
-from app.library.names import MODEL_SUFFIX
+from app.model_names import MODEL_SUFFIX
 from app.secrets import Secret
 
 MAX_LISTING_BYTES = 8 << 20

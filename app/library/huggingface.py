@@ -18,7 +18,8 @@ from app.library.access import Access
 from app.library.catalogue import CatalogueEntry
 from app.library.download_types import DownloadRequest
 from app.library.failures import DownloadFailure
-from app.library.names import MODEL_SUFFIX, safe_file_name
+from app.library.names import safe_file_name
+from app.model_names import MODEL_SUFFIX
 from app.secrets import Secret
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ import msgspec
 import resources
 from app.library.capabilities import CapabilityCache
 from app.library.catalogue import CatalogueEntry
-from app.library.names import MODEL_SUFFIX, journal_path
+from app.library.names import journal_path
+from app.model_names import MODEL_SUFFIX, display_name
 from engine.types import ErrorInfo, FileState, ModelInfo
 
 MAX_DEPTH = 4
@@ -207,14 +208,6 @@ def orphan_partials(folder: Path) -> tuple[Path, ...]:
         return ()
     targets = ((p, p.with_name(p.name.removesuffix(".partial"))) for p in partials)
     return tuple(p for p, target in targets if not journal_path(target).exists())
-
-
-def display_name(path: Path, catalogue_names: Mapping[str, str] | None = None) -> str:
-    """What to call a model: the catalogue's name for its file name, else the file name."""
-    if path.name == resources.DEMO_MODEL.name:
-        return "Tandem demo"
-    known = (catalogue_names or {}).get(path.name.lower())
-    return known or path.name.removesuffix(MODEL_SUFFIX)
 
 
 def catalogue_names(entries: Iterable[CatalogueEntry]) -> dict[str, str]:

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from pathlib import Path
 
-MODEL_SUFFIX = ".litertlm"
+from app.model_names import MODEL_SUFFIX
+
 _MAX_LENGTH = 150
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]')
