@@ -64,6 +64,7 @@ class BenchmarkController(QObject):
         services.lifecycle.at_quit("benchmarks", self.library.close, seconds=1.0, order=60)
         window.add_tab(KEY, words.TAB, self._make_tab)
         window.tab_changed.connect(self._on_tab)
+        window.on_action("measure", self.measure)
         self._keep(self.library.open())
 
     # What others use

@@ -108,6 +108,27 @@ def test_a_comparison_from_the_button_to_auto(person: Person, demo_model: Path) 
     person.run(PacedEngine(speed=faster), scenario)
 
 
+def test_the_menu_opens_the_tab_aimed_at_the_model_in_use(person: Person, demo_model: Path) -> None:
+    async def scenario(program: Program) -> None:
+        program.window.action("measure").trigger()
+        assert program.window.current_tab() == "benchmark"
+        await until(program.benchmark.pages.tab.setup.compare_button.isEnabled)
+        view = program.benchmark.target.view()
+        assert (view.path, view.backend, view.problem) == (str(demo_model), Backend.CPU, "")
+
+    person.run(PacedEngine(), scenario)
+
+
+def test_model_without_drafter_cannot_be_compared(person: Person, plain_model: Path) -> None:
+    async def scenario(program: Program) -> None:
+        program.benchmark.measure(str(plain_model), Backend.CPU)
+        setup = program.benchmark.pages.tab.setup
+        await until(lambda: "no MTP drafter" in setup.compare_button.toolTip())
+        assert not setup.compare_button.isEnabled()
+
+    person.run(PacedEngine(), scenario)
+
+
 def test_nothing_appears_in_a_chat_and_the_model_comes_back(person: Person) -> None:
     engine = PacedEngine(speed=faster)
 

@@ -134,7 +134,8 @@ def test_runs_without_window_libraries(tmp_path: Path) -> None:
 
     code = (
         "import sys\n"
-        "for name in ('PySide6', 'numpy', 'qasync', 'httpx', 'keyring', 'mcp', 'psutil', 'pyqtgraph'):\n"
+        "absent = 'PySide6 numpy qasync httpx keyring mcp psutil pyqtgraph'\n"
+        "for name in absent.split():\n"
         "    sys.modules[name] = None\n"
         "from app.bench import cli, environment\n"
         "from app.bench.records import Plan\n"
