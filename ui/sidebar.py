@@ -67,6 +67,14 @@ class ChatList(QListView):
                 return
         super().keyPressEvent(event)
 
+    def event(self, event: QEvent) -> bool:
+        """F2 and Delete mean the row here, not the conversation in front (menu Chat)."""
+        asked = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride
+        if asked and event.key() in (Qt.Key.Key_F2, Qt.Key.Key_Delete):  # type: ignore[attr-defined]
+            event.accept()
+            return True
+        return super().event(event)
+
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
         index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()

@@ -7,6 +7,7 @@ import time
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLineEdit, QMainWindow
 from pytestqt.qtbot import QtBot
 
 from ui import strings_history as words
@@ -88,13 +89,27 @@ def test_delete_key_and_rename_in_place(side: Sidebar, qtbot: QtBot) -> None:
     with qtbot.waitSignal(side.delete_requested) as deleted:
         qtbot.keyClick(side.list, Qt.Key.Key_Delete)
     assert deleted.args == ["a"]
-    side.rename("a")
-    editor = side.list.viewport().focusWidget() or side.list.focusWidget()
-    editor = side.list.indexWidget(side.model.index_of("a")) or editor
+    window = QMainWindow()
+    qtbot.addWidget(window)
+    window.setCentralWidget(side)
+    other: list[bool] = []
+    action = window.addAction("Rename conversation")
+    action.setShortcut("F2")
+    action.triggered.connect(lambda: other.append(True))
+    window.show()
+    window.activateWindow()
+    side.list.setFocus()
+    qtbot.keyClick(side.list, Qt.Key.Key_F2)
+    editor = side.list.findChild(QLineEdit)
+    assert editor is not None
+    assert other == []
+    qtbot.keyClick(editor, Qt.Key.Key_Escape)
     with qtbot.waitSignal(side.rename_requested) as renamed:
         side.model.setData(side.model.index_of("a"), "  Better\nname ")
     assert renamed.args == ["a", "Better name"]
     assert not side.model.setData(side.model.index_of("a"), "   ")
+    window.takeCentralWidget()
+    side.setParent(None)
 
 
 def test_menu_offers_everything(side: Sidebar) -> None:
