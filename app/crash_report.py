@@ -44,7 +44,7 @@ _CAUSES: tuple[tuple[str, str], ...] = (
         r"bad_alloc|[Oo]ut of memory|Cannot allocate memory|RESOURCE_EXHAUSTED|out_of_memory"
         r"|MemoryError|signal 9|0xC000012D",
     ),
-    ("gpu_driver", r"webgpu|vulkan|vk[A-Z]\w+|DXGI|D3D12|Metal"),
+    ("gpu_driver", r"Selected adapter:|vk[A-Z]\w+|DXGI_|D3D12|device lost"),
     ("damaged", r"signal 6|signal 11|access violation|heap corruption"),
 )
 """Cause and its trace, the surest first. Phrases of 0.18.1 and of its drivers."""

@@ -73,9 +73,9 @@ class ReportController:
             self.dialog.raise_()
             return
         await self._collect(include=False)
-        crashed = self._services.settings.value.crashed
-        fell = self._exit or (crashed[-1].exit if crashed else "")
-        likely = crash_report.cause(fell, self._trace, self._files.get("engine.log", ""))
+        error = self._services.state.engine.error
+        told = f"{error.code} {error.detail}" if error is not None else ""
+        likely = crash_report.cause(self._exit, self._trace, told)
         has_text = self._services.chats.has_content()
         dialog = CrashDialog(self._window, words.CAUSES.get(likely, ""), has_text)
         self.dialog = dialog
