@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from app import logs
+from app import logs, privacy
 from app.version import APP_NAME, VERSION
 from engine.types import Backend
 
@@ -29,6 +29,7 @@ tandem self-test"""
 
 def main(argv: Sequence[str]) -> int:
     """Runs one command. Never raises; bad usage is 2 (argparse ends the program with it)."""
+    privacy.begin()
     logs.ensure_streams()
     try:
         return _dispatch(list(argv))

@@ -24,6 +24,7 @@ from app import (
     history_controller,
     logs,
     models_controller,
+    privacy,
     report_controller,
     tools_controller,
 )
@@ -67,6 +68,7 @@ def main(file: str | None, script: Script | None = None) -> int:
 
     `script` is run beside the window (tests, measurements); its failure is raised here.
     """
+    privacy.begin()
     paths = app_paths.resolve()
     logs.setup(paths)
     app = make_application()

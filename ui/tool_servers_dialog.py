@@ -14,6 +14,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ui import format as fmt
+from ui import strings
 from ui import tool_strings as words
 from ui.controls import Card, button, flat_button, label, pill
 from ui.theme import theme
@@ -63,12 +65,12 @@ class ServerForm(Card):
         self.body.addLayout(line)
 
     def _on_add(self) -> None:
-        name, command = self.name.text().strip(), self.command.text().strip()
+        name, command = fmt.plain(self.name.text(), 60), self.command.text().strip()
         env = [line.partition("=") for line in self.env.toPlainText().splitlines() if line.strip()]
         problem = ""
         if not name:
             problem = words.NAME_MISSING
-        elif name in self.taken:
+        elif name in self.taken or name.casefold() == strings.APP_NAME.casefold():
             problem = words.NAME_TAKEN
         elif not command:
             problem = words.COMMAND_MISSING

@@ -21,6 +21,8 @@ from app.library.names import journal_path, partial_path
 
 _log = logging.getLogger(__name__)
 
+_OURS = (".litertlm", ".litertlm.partial", ".litertlm.partial.json")
+
 
 class DeletePlan(msgspec.Struct, frozen=True, kw_only=True):
     """What deleting would remove (bytes). `caches` are removed at once: they can be made
@@ -102,11 +104,15 @@ def commit(items: Iterable[Held], trash: Callable[[str], None] | None = None) ->
 
 
 def leftovers(folders: Iterable[Path]) -> tuple[Held, ...]:
-    """What a crashed run had deleted and not yet committed."""
+    """What a crashed run had deleted and not yet committed. A folder may have come from
+    anywhere: links in it are not followed, and only what we put there counts."""
     found: list[Held] = []
     for folder in folders:
-        for slot in _entries(folder / HELD_FOLDER):
-            inside = _entries(slot)
+        held = folder / HELD_FOLDER
+        for slot in () if held.is_symlink() else _entries(held):
+            if slot.is_symlink() or not slot.name.isdigit():
+                continue
+            inside = [p for p in _entries(slot) if p.name.lower().endswith(_OURS) and _is_file(p)]
             moved = tuple((str(p), str(folder / p.name)) for p in inside)
             found.append(Held(str(folder), moved, sum(_size(p) for p in inside)))
     return tuple(found)
@@ -131,6 +137,11 @@ def _entries(folder: Path) -> list[Path]:
         return sorted(folder.iterdir())
     except OSError:
         return []
+
+
+def _is_file(path: Path) -> bool:
+    """A link counts as itself: removing it leaves what it leads to."""
+    return path.is_symlink() or path.is_file()
 
 
 def _discard(path: Path, trash: Callable[[str], None]) -> None:

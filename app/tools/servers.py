@@ -15,7 +15,7 @@ import msgspec
 from app.settings import McpServer, SettingsStore
 from app.tools import mcp_settings
 from app.tools.mcp_client import McpHub, ServerPhase, ServerState
-from app.tools.registry import Registry
+from app.tools.registry import BUILTIN, Registry
 
 
 class ToolServers:
@@ -39,7 +39,8 @@ class ToolServers:
         self.changed = changed
 
     def configured(self) -> tuple[McpServer, ...]:
-        return self._store.value.mcp_servers
+        """All but one that would pass for the program itself (settings edited by hand)."""
+        return tuple(s for s in self._store.value.mcp_servers if s.name != BUILTIN)
 
     def state(self, name: str) -> ServerState:
         return self._states.get(name, ServerState(name))
@@ -77,7 +78,7 @@ class ToolServers:
             return
         servers = tuple(
             msgspec.structs.replace(s, enabled=on) if s.name == name else s
-            for s in self.configured()
+            for s in self._store.value.mcp_servers
         )
         self._store.change(mcp_servers=servers)
         if on:
