@@ -16,6 +16,7 @@ from ui.conversation_page import ConversationPage
 from ui.conversation_tabs import ConversationTabs
 from ui.notice_bar import NoticeBar
 from ui.status_header import StatusHeader
+from ui.theme import theme
 from ui.views import TabView
 
 FOLD_BELOW = 900
@@ -80,13 +81,13 @@ class ChatTab(QWidget):
         box = QVBoxLayout(frame)
         box.setContentsMargins(0, 0, 0, 0)
         box.addWidget(widget)
-        frame.setMinimumWidth(200)
-        frame.setMaximumWidth(420)
+        frame.setMinimumWidth(theme().px(200))
+        frame.setMaximumWidth(theme().px(420))
         self._sidebar = frame
         self.splitter.insertWidget(0, frame)
         self.splitter.setStretchFactor(0, 0)
         self.splitter.setStretchFactor(1, 1)
-        self.splitter.setSizes([248, 10_000])
+        self.splitter.setSizes([theme().px(248), 10_000])
         self._apply_fold()
 
     def set_inspector(self, widget: QWidget) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
+from ui import format as fmt
 from ui import strings
 from ui.controls import announce, button, icon_button, label, restyle
 from ui.layouts import FlowLayout
@@ -89,11 +90,11 @@ class NoticeBar(QFrame):
             return
         restyle(self, level=notice.level)
         restyle(self._headline, level=notice.level)
-        self._headline.setText(notice.headline)
+        self._headline.setText(fmt.plain(notice.headline))
         self._headline.setVisible(bool(notice.headline))
-        self._text.setText(notice.text)
+        self._text.setText(fmt.words(notice.text))
         self._text.setVisible(bool(notice.text))
-        self._details.setPlainText(notice.details)
+        self._details.setPlainText(fmt.clean_text(notice.details))
         self._fill_buttons(notice)
         self._close.setVisible(notice.dismissible)
         self.show()
@@ -129,6 +130,8 @@ class NoticeBar(QFrame):
         ways = QBoxLayout.Direction
         narrow = self.width() - self._flow.sizeHint().width() < theme().px(360)
         self._inner.setDirection(ways.TopToBottom if narrow else ways.LeftToRight)
+        side = Qt.AlignmentFlag.AlignLeft if narrow else Qt.AlignmentFlag.AlignVCenter
+        self._inner.setAlignment(self._buttons, side)
 
     def _on_details(self) -> None:
         self._details.setVisible(not self._details.isVisible())
