@@ -139,7 +139,8 @@ class HistoryTables:
         ]
 
     def load(self, conversation: str) -> Conversation | None:
-        """The whole tree, nodes in the order they were added; None when there is none."""
+        """The whole tree, nodes in the order they were made; None when there is none. A turn
+        whose deletion was undone has a new row, so its time comes before its key."""
         row = self.db.execute(
             "SELECT title, custom_title, pinned, created, updated, draft, settings, selected"
             " FROM conversation WHERE id = ? AND deleted IS NULL",
@@ -148,7 +149,8 @@ class HistoryTables:
         if row is None:
             return None
         rows = self.db.execute(
-            f"SELECT {NODE_COLUMNS} FROM node WHERE conversation = ? ORDER BY key",  # noqa: S608
+            f"SELECT {NODE_COLUMNS} FROM node WHERE conversation = ?"  # noqa: S608
+            " ORDER BY created, key",
             (store_text(conversation),),
         )
         nodes = {n.id: n for n in map(node_from, rows) if n is not None}

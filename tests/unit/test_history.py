@@ -198,6 +198,26 @@ def test_a_deleted_conversation_can_be_imported_again(path: Path) -> None:
     assert with_history(path, lambda h: h.load(chat.id)) == less
 
 
+def test_versions_keep_their_order_after_an_undo(path: Path) -> None:
+    chat = talk("question")
+    root = next(iter(chat.nodes))
+    for number in range(3):
+        chat.add(Node(id=f"v{number}", parent=root, role=Role.ASSISTANT, created=2e9 + number))
+
+    async def use(history: History) -> None:
+        await history.save_whole([chat])
+        gone = chat.remove("v0")
+        history.drop_nodes(chat, ["v0"])
+        await history.flush()
+        chat.add(gone[0])
+        history.save_soon(chat, gone)
+
+    with_history(path, use)
+    loaded = with_history(path, lambda h: h.load(chat.id))
+    assert loaded is not None
+    assert loaded.versions("v0") == ["v0", "v1", "v2"]
+
+
 def test_search_finds_words_prefixes_titles_accents_and_no_syntax(path: Path) -> None:
     csv = talk("Parse a file", "The café list holds *sales* figures.", title="Reading CSV")
     cjk = talk("天気は？", "今日は天気がいいです。")
