@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ui import format as fmt
 from ui import strings
 from ui.controls import flat_button, hline, icon_button, label
 from ui.message_body import MessageBody
@@ -230,7 +231,7 @@ class MessageView(QFrame):
         self._error.style().unpolish(self._error)
         self._error.style().polish(self._error)
         self._error.setText(text[:1].upper() + text[1:])
-        self._error.setToolTip(view.error_details[:2000])
+        self._error.setToolTip(fmt.tip(view.error_details[:2000]))
         self._error.setVisible(bool(text))
 
     def _show_waiting(self, view: TurnView) -> None:
@@ -319,6 +320,10 @@ class MessageView(QFrame):
         self._bubble_row.hide()
         self._insert_below(self._editor)
         self._editor.take_focus()
+
+    @property
+    def editing(self) -> bool:
+        return self._editor is not None
 
     def end_edit(self) -> None:
         if self._editor is None:

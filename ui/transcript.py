@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from ui import strings
@@ -59,6 +59,7 @@ class Transcript(FollowingScrollArea):
         self._views: dict[str, MessageView] = {}
         self._first = 0
         self._last = 0
+        self._left_at: int | None = None
         self._find = TranscriptFind(self)
         self._dirty: dict[str, None] = {}
         self._clock = FrameClock(self)
@@ -97,6 +98,7 @@ class Transcript(FollowingScrollArea):
     # Turns
     def set_turns(self, turns: Sequence[TurnView]) -> None:
         """Replaces everything and goes to the end."""
+        self._left_at = None
         self.setUpdatesEnabled(False)
         for view in self._views.values():
             self._drop_view(view)
@@ -133,6 +135,7 @@ class Transcript(FollowingScrollArea):
         if turn.node_id in self._index:
             self.update_turn(turn)
             return
+        self._make_again()
         at_end = self._last == len(self._turns)
         self._turns.append(turn)
         self._index[turn.node_id] = len(self._turns) - 1
@@ -291,6 +294,8 @@ class Transcript(FollowingScrollArea):
             self._last -= 1
 
     def _on_edges(self) -> None:
+        if self._left_at is not None and not self._views:
+            return
         bar = self.verticalScrollBar()
         if self._first > 0 and bar.value() < NEAR:
             self._extend_up(4)
@@ -354,12 +359,51 @@ class Transcript(FollowingScrollArea):
         self._place_empty()
 
     def _on_theme_changing(self) -> None:
+        """Out of sight nothing is restyled, which costs a second per thousand widgets: the
+        turns are made again when the conversation is shown."""
+        resting = not any(v.view.status == "streaming" or v.editing for v in self._views.values())
+        if self._views and not self.isVisible() and resting:
+            self._left_at = self._first if self._follow else self._top_turn()
+            for view in self._views.values():
+                self._drop_view(view)
+                QCoreApplication.sendPostedEvents(view, QEvent.Type.DeferredDelete.value)
+            self._views.clear()
+            self._dirty.clear()
+            self._first = self._last = 0
+            return
         for view in self._views.values():
             view.before_restyle()
 
     def _on_theme_changed(self) -> None:
         for view in self._views.values():
             view.restyle()
+
+    def _top_turn(self) -> int:
+        """Position of the first turn on screen."""
+        top = self.verticalScrollBar().value()
+        ends = (
+            view.mapTo(self._page, QPoint(0, view.height())).y() for view in self.message_views()
+        )
+        return self._first + next((n for n, y in enumerate(ends) if y > top), 0)
+
+    def _make_again(self) -> None:
+        """Builds what `_on_theme_changing` took away; the reader finds the place again."""
+        at, self._left_at = self._left_at, None
+        if at is None or self._views or not self._turns:
+            return
+        if self._follow:
+            self.set_turns(self._turns)
+            return
+        self._last = -1
+        self.show_window_at(min(at, len(self._turns) - 1))
+        view = self._views.get(self._turns[min(at, len(self._turns) - 1)].node_id)
+        if view is not None:
+            self._scroll_to(view.mapTo(self._page, QPoint(0, 0)).y())
+        self._clock.request()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._make_again()
 
     # Hooks of the base
     def at_last(self) -> bool:

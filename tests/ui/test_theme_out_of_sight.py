@@ -1,0 +1,105 @@
+"""A theme change restyles what is seen; conversations out of sight are made again when shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtWidgets import QStackedWidget
+from pytestqt.qtbot import QtBot
+
+from ui.message_view import MessageView
+from ui.theme import theme
+from ui.transcript import FIRST, Transcript
+from ui.views import TurnView
+
+
+def turns(count: int) -> list[TurnView]:
+    return [
+        TurnView(
+            node_id=f"n{i}",
+            role="user" if i % 2 == 0 else "assistant",
+            text=f"turn {i} " + "word " * 60,
+            status="done",
+        )
+        for i in range(count)
+    ]
+
+
+@pytest.fixture
+def two(qtbot: QtBot) -> Iterator[tuple[QStackedWidget, Transcript, Transcript]]:
+    theme().apply(mode="light")
+    stack = QStackedWidget()
+    qtbot.addWidget(stack)
+    seen, hidden = Transcript(), Transcript()
+    for one in (seen, hidden):
+        stack.addWidget(one)
+    stack.resize(700, 500)
+    stack.show()
+    for one in (seen, hidden):
+        stack.setCurrentWidget(one)
+        one.set_turns(turns(40))
+        qtbot.waitUntil(lambda one=one: len(one.message_views()) > FIRST)
+    stack.setCurrentWidget(seen)
+    yield stack, seen, hidden
+    theme().apply(mode="system")
+
+
+def test_only_what_is_seen_keeps_its_widgets(
+    two: tuple[QStackedWidget, Transcript, Transcript], qtbot: QtBot
+) -> None:
+    stack, seen, hidden = two
+    theme().apply(mode="dark")
+    assert len(seen.message_views()) >= FIRST
+    assert hidden.findChildren(MessageView) == []
+    assert [t.node_id for t in hidden.turns()] == [f"n{i}" for i in range(40)]
+    theme().apply(mode="light")  # again while away
+    stack.setCurrentWidget(hidden)
+    assert hidden.message_views()[-1].view.node_id == "n39"
+    assert hidden.is_following()
+
+
+def test_the_reader_finds_the_place_again(
+    two: tuple[QStackedWidget, Transcript, Transcript], qtbot: QtBot
+) -> None:
+    stack, seen, hidden = two
+    stack.setCurrentWidget(hidden)
+    qtbot.waitUntil(lambda: len(hidden.message_views()) > 30)
+    place = hidden.view_of("n20")
+    assert place is not None
+    hidden.verticalScrollBar().setValue(place.mapTo(hidden.widget(), place.rect().topLeft()).y())
+    assert not hidden.is_following()
+    stack.setCurrentWidget(seen)
+    theme().apply(mode="dark")
+    stack.setCurrentWidget(hidden)
+    assert not hidden.is_following()
+    again = hidden.view_of("n20")
+    assert again is not None
+    y = again.mapTo(hidden.viewport(), again.rect().topLeft()).y()
+    assert -again.height() < y < hidden.viewport().height()
+
+
+def test_what_is_being_written_or_edited_stays(
+    two: tuple[QStackedWidget, Transcript, Transcript],
+) -> None:
+    _stack, _seen, hidden = two
+    hidden.append_turn(TurnView(node_id="new", role="assistant", text="", status="streaming"))
+    hidden.stream("new", "half of")
+    theme().apply(mode="dark")
+    hidden.stream("new", " it")
+    turn = hidden.turn("new")
+    assert turn is not None
+    assert turn.text == "half of it"
+    assert hidden.view_of("new") is not None
+
+
+def test_a_turn_added_out_of_sight_builds_the_end_only(
+    two: tuple[QStackedWidget, Transcript, Transcript], qtbot: QtBot
+) -> None:
+    stack, _seen, hidden = two
+    theme().apply(mode="dark")
+    hidden.append_turn(TurnView(node_id="new", role="user", text="more", status="done"))
+    assert hidden.message_views()[-1].view.node_id == "new"
+    assert len(hidden.message_views()) <= FIRST + 2
+    stack.setCurrentWidget(hidden)
+    assert hidden.view_of("new") is not None
