@@ -183,8 +183,7 @@ class History:
         return not self._failing
 
     async def save_whole(self, conversations: Iterable[Conversation]) -> bool:
-        """Heads and all turns, for imports. One transaction. What a deleted conversation of
-        the same id left behind is replaced."""
+        """Heads and all turns, for imports; replaces what a deleted one left behind."""
         for conversation in conversations:
             self._pending["clear", conversation.id] = _clearer(conversation.id)
             self.save_soon(conversation, conversation.nodes.values())
