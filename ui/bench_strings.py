@@ -63,6 +63,9 @@ PARTIAL = "Cut short: these are the results up to then."
 PARTIAL_ERROR = "Cut short by an error: {sentence}"
 CANCELLED_EMPTY = "Cancelled before anything was measured."
 SOFTWARE = "Software adapter: these speeds are not those of a graphics card."
+BUSY_MACHINE = (
+    "The computer was busy (load {load:.1f} on {cores} cores): measure again when it is quiet."
+)
 BASELINE = "baseline"
 SET_BASELINE = "Set as baseline"
 REMOVE_BASELINE = "Remove as baseline"

@@ -37,7 +37,7 @@ def result_view(
         headline=words.VERDICTS[verdict.value],
         detail=report.detail(record),
         partial=report.why_partial(record),
-        warning=words.SOFTWARE if record.environment.software_adapter else "",
+        warning="\n".join(report.warnings(record.environment)),
         bars=tuple(_bar(group) for group in record.groups),
         pictures=(
             pictures.latency(record),

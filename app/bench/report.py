@@ -115,8 +115,14 @@ def notes(record: Record) -> list[str]:
         out.append(words.GREEDY_NOTE)
     if record.synthetic is not None:
         out.append(words.SYNTHETIC_NOTE)
-    if record.environment.software_adapter:
-        out.append(words.SOFTWARE)
+    return out + warnings(record.environment)
+
+
+def warnings(env: Environment) -> list[str]:
+    """Why these numbers may not be what this computer can do."""
+    out = [words.SOFTWARE] if env.software_adapter else []
+    if env.load_average is not None and env.cores and env.load_average > env.cores:
+        out.append(words.BUSY_MACHINE.format(load=env.load_average, cores=env.cores))
     return out
 
 

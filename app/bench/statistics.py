@@ -17,7 +17,7 @@ from app.bench.records import Ratio, Spread, Verdict
 MIN_PAIRS = 5
 """Fewer pairs never give a verdict."""
 
-MARGIN = 0.02
+MARGIN = 0.03
 """The interval must stay this far from 1: a difference nobody would notice is none."""
 
 RESAMPLES = 4000

@@ -115,7 +115,18 @@ def test_partial_result_says_so(model: Path) -> None:
 def test_software_adapter_is_flagged(model: Path) -> None:
     record = make(model)
     env = msgspec.structs.replace(record.environment, software_adapter=True)
-    assert present.result_view(msgspec.structs.replace(record, environment=env)).warning
+    view = present.result_view(msgspec.structs.replace(record, environment=env))
+    assert words.SOFTWARE in view.warning
+
+
+def test_busy_computer_is_told(model: Path) -> None:
+    record = make(model)
+    busy = msgspec.structs.replace(record.environment, load_average=9.4, cores=2)
+    quiet = msgspec.structs.replace(record.environment, load_average=0.4, cores=2)
+    view = present.result_view(msgspec.structs.replace(record, environment=busy))
+    assert "load 9.4 on 2 cores" in view.warning
+    assert "load 9.4 on 2 cores" in view.report
+    assert present.result_view(msgspec.structs.replace(record, environment=quiet)).warning == ""
 
 
 def sample(times: tuple[float, ...], tokens: int) -> Sample:

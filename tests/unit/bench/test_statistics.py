@@ -79,6 +79,7 @@ def test_prompts_that_differ_widen_the_interval() -> None:
         (1.51, 1.69, 30, Verdict.FASTER),
         (0.84, 0.94, 30, Verdict.SLOWER),
         (0.97, 1.04, 30, Verdict.UNCLEAR),
+        (1.02, 1.17, 30, Verdict.UNCLEAR),
         (1.005, 1.04, 30, Verdict.UNCLEAR),
         (0.96, 0.995, 30, Verdict.UNCLEAR),
         (1.51, 1.69, statistics.MIN_PAIRS - 1, Verdict.TOO_FEW),
