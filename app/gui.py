@@ -37,6 +37,7 @@ from app.engine_service import EngineService
 from app.file_events import FileOpenEvents
 from app.history import History
 from app.lifecycle import Lifecycle
+from app.main_thread_gc import MainThreadGc
 from app.model_facts import ModelFacts
 from app.notice_controller import NoticeController
 from app.notices import Action, Level, Notice, Notices
@@ -139,6 +140,8 @@ class Program:
         loop: asyncio.AbstractEventLoop,
         engine_factory: EngineFactory | None = None,
     ) -> None:
+        self._gc = MainThreadGc(loop)
+        self._gc.start()
         self._executor = ThreadPoolExecutor(2, thread_name_prefix="aux")
         loop.set_default_executor(self._executor)
         settings = SettingsStore(paths.settings_file)
@@ -232,6 +235,7 @@ class Program:
         self.window.close()
         self.window.deleteLater()
         self._executor.shutdown(wait=False, cancel_futures=True)
+        self._gc.stop()
 
     def _stages(self) -> None:
         s = self.services

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import warnings
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 
 import resources
@@ -49,9 +51,15 @@ def run(qapp: QApplication, tandem_home: Path) -> Callable[[ScriptedEngine, Body
                 await program.services.lifecycle.run()
                 program.dispose()
 
-        with loop:
-            loop.run_until_complete(main())
-        asyncio.set_event_loop(None)
+        gc.disable()  # what is left of the window must not be collected on another thread
+        try:
+            with loop:
+                loop.run_until_complete(main())
+            asyncio.set_event_loop(None)
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+            gc.collect()
+        finally:
+            gc.enable()
         assert engine.closed or not engine.loads
 
     return go
