@@ -9,6 +9,7 @@ from __future__ import annotations
 import getpass
 import hashlib
 import json
+import os
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -16,6 +17,16 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 WAIT_MS = 1000
 MAX_MESSAGE = 64 * 1024
+
+
+def _address(folder: Path, name: str) -> str:
+    """Where the socket lies: in this user's own folder, so that nobody else can take the name
+    first and have files handed to them. A plain name where the path would be too long."""
+    for place in (str(folder), os.environ.get("XDG_RUNTIME_DIR", "")):
+        path = os.path.join(place, name)
+        if os.name == "posix" and place and os.access(place, os.W_OK) and len(path.encode()) < 80:
+            return path
+    return name
 
 
 class SingleInstance(QObject):
@@ -31,7 +42,7 @@ class SingleInstance(QObject):
         except (OSError, KeyError, ImportError):
             user = "user"
         digest = hashlib.sha256(f"{user}\0{folder}".encode()).hexdigest()[:16]
-        self._name = f"tandem-{digest}"
+        self._name = _address(folder, f"tandem-{digest}")
         self._server: QLocalServer | None = None
         self._open: set[QLocalSocket] = set()
 

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from engine.types import Backend
 from ui import bench_strings as words
+from ui import format as fmt
 from ui import strings
 from ui.bench_views import HistoryRow, HistoryView
 from ui.controls import label
@@ -144,7 +145,7 @@ class BenchHistory(QWidget):
         for row in view.rows:
             item = QListWidgetItem(f"{row.title}, {row.value}, {row.subtitle}")
             item.setData(ROW, row)
-            item.setToolTip(row.tip or f"{row.title} · {row.value}\n{row.subtitle}")
+            item.setToolTip(fmt.tip(row.tip or f"{row.title} · {row.value}\n{row.subtitle}"))
             self.list.addItem(item)
             if row.id == view.selected:
                 self.list.setCurrentItem(item)

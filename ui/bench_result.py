@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from ui import bench_strings as words
+from ui import format as fmt
 from ui.bench_plot import Plot
 from ui.bench_views import ResultView
 from ui.controls import Card, button, label, menu_button, restyle
@@ -90,7 +91,7 @@ class ResultTable(QTableWidget):
                 item = QTableWidgetItem(text)
                 item.setTextAlignment(right if c else left)
                 if r < len(view.tips) and c < len(view.tips[r]):
-                    item.setToolTip(view.tips[r][c])
+                    item.setToolTip(fmt.tip(view.tips[r][c]))
                 bold = r == 0 and view.head[c] == words.SPEEDUP
                 item.setFont(theme().font(13, 600 if bold else 400))
                 self.setItem(r, c, item)

@@ -180,7 +180,7 @@ class BenchSetup(QWidget):
             action = menu.addAction(fmt.plain(name, 60), lambda p=path: self._choose(p, None))
             action.setCheckable(True)
             action.setChecked(path == view.path)
-            action.setToolTip(path)
+            action.setToolTip(fmt.tip(path))
             models.addAction(action)
         menu.addAction(words.OPEN_FILE, self.open_requested.emit)
         menu.addSeparator()

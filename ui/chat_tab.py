@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from ui import links
 from ui.controls import icon_button
 from ui.conversation_page import ConversationPage
 from ui.conversation_tabs import ConversationTabs
@@ -24,7 +25,9 @@ FOLD_BELOW = 900
 
 def open_link(target: str) -> None:
     """Hands an address the person agreed to over to the desktop."""
-    QDesktopServices.openUrl(QUrl(target))
+    link = links.check(target)
+    if link is not None:
+        QDesktopServices.openUrl(QUrl.fromEncoded(link.address.encode()))
 
 
 class ChatTab(QWidget):

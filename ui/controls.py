@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ui import format as fmt
 from ui.icons import icon
 from ui.theme import theme
 
@@ -84,7 +85,7 @@ def button(
     if kind:
         out.setProperty("kind", kind)
     if tip:
-        out.setToolTip(tip)
+        out.setToolTip(fmt.tip(tip))
     if on_click is not None:
         out.clicked.connect(lambda _=False: on_click())
     out.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -119,7 +120,7 @@ def icon_button(
     """A button with only an icon; `name` is its tooltip and its name for screen readers."""
     out = QToolButton()
     out.setAccessibleName(name)
-    out.setToolTip(name)
+    out.setToolTip(fmt.tip(name))
     out.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     set_icon(out, icon_name, size)
     if on_click is not None:
@@ -227,9 +228,9 @@ class ElidedLabel(QLabel):
         shown = self.fontMetrics().elidedText(self._full, self._mode, width)
         if shown != self.text():
             self.setText(shown)
-        tip = self._full if shown != self._full else ""
-        if tip != self.toolTip():
-            self.setToolTip(tip)
+        hint = fmt.tip(self._full) if shown != self._full else ""
+        if hint != self.toolTip():
+            self.setToolTip(hint)
 
 
 class ChoiceCard(QFrame):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QImage, QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from ui import strings
+from ui import format as fmt
+from ui import links, strings
 from ui.composer import Composer
 from ui.controls import announce
 from ui.dialogs import AskDialog
@@ -21,8 +22,6 @@ from ui.gauge import Gauge
 from ui.layouts import Column
 from ui.transcript import Transcript
 from ui.views import ComposerView, GaugeView, NoticeAction, TurnView
-
-SAFE_SCHEMES = ("http", "https", "mailto")
 
 
 class ConversationPage(QWidget):
@@ -191,17 +190,20 @@ class ConversationPage(QWidget):
 
     def _on_link_clicked(self, target: str) -> None:
         """Shows where a link leads; `link_activated` only after the person agrees."""
-        if QUrl(target).scheme().lower() not in SAFE_SCHEMES:
+        link = links.check(target)
+        if link is None:
             actions = [NoticeAction("", strings.CLOSE, primary=True)]
-            AskDialog(self.window(), strings.LINK_REFUSED, target, actions).open()
+            shown = fmt.visible(target[: links.MAX_ADDRESS])
+            AskDialog(self.window(), strings.LINK_REFUSED, "", actions, shown).open()
             return
         actions = [
             NoticeAction("copy", strings.COPY),
             NoticeAction("", strings.CANCEL),
             NoticeAction("open", "Open", primary=True),
         ]
-        dialog = AskDialog(self.window(), strings.LINK_ASK, target, actions)
-        dialog.answered.connect(lambda answer: self._on_link_answered(answer, target))
+        text = "\n".join(link.facts)
+        dialog = AskDialog(self.window(), strings.LINK_ASK, text, actions, link.address)
+        dialog.answered.connect(lambda answer: self._on_link_answered(answer, link.address))
         dialog.open()
 
     def _on_link_answered(self, answer: str, target: str) -> None:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ui import format as fmt
 from ui import strings
 from ui.controls import button, label
 from ui.theme import theme
@@ -43,6 +44,7 @@ class AskDialog(QDialog):
         details: str = "",
     ) -> None:
         super().__init__(parent)
+        title, text = fmt.plain(title), fmt.words(text)
         self.setWindowTitle(title)
         self.setModal(True)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -56,7 +58,7 @@ class AskDialog(QDialog):
             words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             body.addWidget(words)
         if details:
-            box = QPlainTextEdit(details)
+            box = QPlainTextEdit(fmt.clean_text(details))
             box.setReadOnly(True)
             box.setProperty("kind", "field")
             box.setAccessibleName(strings.DETAILS)

@@ -6,6 +6,7 @@ of parts. Seconds, tokens per second and bytes come in as in `engine.types`.
 
 from __future__ import annotations
 
+import html
 import json
 import re
 
@@ -142,6 +143,14 @@ def steady(text: str) -> str:
 def visible(text: str) -> str:
     """JSON or code that is agreed to: everything unseen is spelled out as `\\u202e`."""
     return _UNSEEN.sub(lambda m: json.dumps(m[0])[1:-1], text)
+
+
+def tip(text: str) -> str:
+    """Text for a tooltip. Qt takes some texts for markup, which could even load a file."""
+    shown = words(text)
+    if "<" not in shown and "&" not in shown:
+        return shown
+    return f"<p>{html.escape(shown, quote=False)}</p>".replace("\n", "<br>")
 
 
 def clean_text(text: str) -> str:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from engine.types import Backend
+from ui import format as fmt
 from ui import strings
 from ui import strings_history as words
 from ui.controls import button, label, primary_button
@@ -108,7 +109,7 @@ class LoadBlock(QWidget):
             if choice.reason and isinstance(model, QStandardItemModel):
                 item = model.item(self.backend.count() - 1)
                 item.setEnabled(False)
-                item.setToolTip(choice.reason)
+                item.setToolTip(fmt.tip(choice.reason))
         for key in view.caches:
             self.cache.addItem(strings.CACHE_CHOICES.get(key, key), key)
         if view.cache not in view.caches:

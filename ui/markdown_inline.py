@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QBrush, QFont, QTextCharFormat, QTextCursor
 
+from ui.format import steady, tip
 from ui.theme import theme
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def write_inline(cursor: QTextCursor, children: Sequence[Token], base: QTextChar
             fmt.setFontFamilies([look.mono_family])
             fmt.setFontFixedPitch(True)
             fmt.setBackground(QBrush(look.color("code")))
-            cursor.insertText(token.content, fmt)
+            cursor.insertText(steady(token.content), fmt)
         elif kind == "strong_open":
             push(lambda f: f.setFontWeight(QFont.Weight.Bold))
         elif kind == "em_open":
@@ -86,4 +87,4 @@ def _make_link(fmt: QTextCharFormat, target: str) -> None:
     fmt.setAnchorHref(target)
     fmt.setForeground(QBrush(theme().color("accent")))
     fmt.setFontUnderline(True)
-    fmt.setToolTip(target)
+    fmt.setToolTip(tip(target))

@@ -27,6 +27,7 @@ from PySide6.QtGui import (
 )
 
 from ui.code_highlighter import paint
+from ui.format import steady
 from ui.markdown_blocks import parser
 from ui.markdown_inline import write_inline
 from ui.markdown_table import table_rows, write_table
@@ -342,7 +343,7 @@ class MarkdownWriter:
         for number, line in enumerate(text.split("\n")):
             if number or not first:
                 self._block(fmt, self.mono)
-            self._cursor.insertText(line, self.mono)
+            self._cursor.insertText(steady(line), self.mono)
             region.last = self._cursor.block().position()
         region.code = text if first else f"{region.code}\n{text}"
         self._after_code = True

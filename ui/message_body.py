@@ -27,7 +27,7 @@ from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QTextBrowser, QT
 
 from ui import strings
 from ui.controls import button
-from ui.format import clean_text
+from ui.format import clean_text, plain
 from ui.markdown_render import CODE_HEAD, CODE_PAD, QUOTE, CodeRegion
 from ui.markdown_stream import MarkdownStream
 from ui.theme import theme
@@ -211,7 +211,7 @@ class MessageBody(QTextBrowser):
         painter.setPen(look.color("muted"))
         box = area.adjusted(look.px(12), 0, -look.px(70), 0)
         box.setHeight(look.px(CODE_HEAD))
-        words = clean_text(language).split()
+        words = plain(language, 60).split()
         painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, words[0][:40] if words else "code")
 
     def _paint_quotes(self, painter: QPainter, top: int, end: int) -> None:
@@ -323,4 +323,5 @@ class MessageBody(QTextBrowser):
             self.setTextCursor(cursor)
 
     def _on_anchor_clicked(self, target: QUrl) -> None:
-        self.link_clicked.emit(target.toString())
+        # Encoded: the readable form would turn bytes back into letters that can mislead.
+        self.link_clicked.emit(bytes(target.toEncoded().data()).decode("ascii", "replace"))

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ui import format as fmt
 from ui import model_strings as words
 from ui.controls import Card, ElidedLabel, button, icon_button, label, pill, restyle
 from ui.layouts import FlowLayout
@@ -146,7 +147,7 @@ class ModelCard(Card):
             shown.setText(action.label)
             shown.setAccessibleName(f"{action.label.rstrip('…')} {self._view.name}")
             shown.setEnabled(not action.reason)
-            shown.setToolTip(action.reason)
+            shown.setToolTip(fmt.tip(action.reason))
             kind = "primary" if action.primary else "danger" if action.danger else ""
             restyle(shown, kind=kind)
         self._shown_actions = wanted
@@ -164,7 +165,7 @@ class ModelCard(Card):
                 continue
             entry = out.addAction(action.label)
             entry.setEnabled(not action.reason)
-            entry.setToolTip(action.reason)
+            entry.setToolTip(fmt.tip(action.reason))
             entry.triggered.connect(
                 lambda _=False, i=action.id: self.triggered.emit(self._view.key, i)
             )

@@ -191,7 +191,7 @@ class SidebarModel(QAbstractListModel):
             return f"{title}, {extra}" if extra else title
         if role == Qt.ItemDataRole.ToolTipRole:
             extra = row.snippet if isinstance(row, HitItem) else row.preview
-            return f"{title}\n{fmt.plain(extra, 160)}" if extra else title
+            return fmt.tip(f"{title}\n{fmt.plain(extra, 160)}" if extra else title)
         return None
 
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from ui import strings
 from ui.controls import button
-from ui.format import DOT
+from ui.format import DOT, tip
 from ui.theme import theme
 from ui.views import HeaderView
 
@@ -36,7 +36,7 @@ class HeaderText(QLabel):
         text = view.text(self._extras)
         if text != self.text():
             self.setText(text)
-            self.setToolTip(text)
+            self.setToolTip(tip(text))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(80, theme().px(20))

@@ -275,8 +275,14 @@ JUMP_TO_LATEST = "Jump to latest"
 EMPTY_ANSWER = "(empty answer)"
 DROPPED_TURNS = "Messages above are no longer sent to the model"
 SAVE_AND_SEND = "Send"
-LINK_ASK = "Open this address in your browser?"
+LINK_ASK = "Open this address?"
 LINK_REFUSED = "Tandem does not open this kind of address:"
+LINK_ADDRESS = "Address"
+LINK_SITE = "It leads to {host}."
+LINK_OTHER_LETTERS = "In other letters this name reads {host}; it may imitate a site you know."
+LINK_CREDENTIALS = "What stands before the @ is a user name, not the site."
+LINK_MAIL = "It writes an e-mail to {address}."
+LINK_HEADERS = "Attachments and hidden receivers that it asks for are left out."
 WAITING = {
     "queued": "Waiting for the engine…",
     "loading": "Loading the model…",

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ui import format as fmt
 from ui import tool_strings as words
 from ui.controls import Card, button, flat_button, icon_button, label, pill, section_label
 from ui.theme import theme
@@ -44,7 +45,7 @@ class ToolRow(QWidget):
         self.show_schema = flat_button(words.SCHEMA, self._on_schema)
         self.show_schema.setAccessibleName(words.SCHEMA_OF.format(name=view.name))
         self.show_schema.setCheckable(True)
-        self.schema = QPlainTextEdit(view.schema)
+        self.schema = QPlainTextEdit(fmt.visible(view.schema))
         self.schema.setReadOnly(True)
         self.schema.setProperty("kind", "field")
         self.schema.setAccessibleName(words.SCHEMA_OF.format(name=view.name))
@@ -62,7 +63,7 @@ class ToolRow(QWidget):
         inner.setContentsMargins(28, 0, 0, 0)
         inner.setSpacing(2)
         if view.description:
-            inner.addWidget(label(view.description, "muted", wrap=True))
+            inner.addWidget(label(fmt.words(view.description), "muted", wrap=True))
         inner.addWidget(self.ask)
         if view.files is not None:
             self._add_files(inner, view.files)
@@ -73,7 +74,7 @@ class ToolRow(QWidget):
     def _add_files(self, inner: QVBoxLayout, files: tuple[str, ...]) -> None:
         for name in files:
             row = QHBoxLayout()
-            row.addWidget(label(name, "muted"), 1)
+            row.addWidget(label(fmt.plain(name, 120), "muted"), 1)
             remove = icon_button("close", words.REMOVE_FILE.format(name=name))
             remove.clicked.connect(
                 lambda _=False, n=name: self.file_removed.emit(self.view.name, n)
@@ -158,7 +159,7 @@ class ToolList(PageArea):
         for group in groups:
             body.addLayout(self._heading(group))
             if group.reason:
-                body.addWidget(label(group.reason, "bad", wrap=True))
+                body.addWidget(label(fmt.words(group.reason), "bad", wrap=True))
             if group.tools:
                 body.addWidget(self._card(group))
         if len(groups) == 1:

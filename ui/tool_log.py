@@ -7,8 +7,9 @@ a streaming answer grows. Follows the end only while the reader is at the end.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
+from ui import format as fmt
 from ui import tool_strings as words
 from ui.controls import Card, announce, button, label, restyle
 from ui.theme import theme
@@ -17,6 +18,8 @@ from ui.tool_views import ConsentView, LogEntryView
 
 MAX_ENTRIES = 400
 MAX_SHOWN_CHARS = 4_000
+MAX_CONSENT_CHARS, MAX_CONSENT_WORD = 600, 60
+"""Longer arguments, or longer words in them, come in a box of their own."""
 
 _MONO = frozenset({"call", "result"})
 _LONG = frozenset({"call", "result", "error"})
@@ -53,8 +56,8 @@ class LogEntry(QWidget):
         head, text = _head_and_text(view)
         self.head.setText(head)
         self.head.setVisible(bool(head))
-        self.text.setText(_shown(text))
-        self.text.setToolTip((view.details or text)[:2000] if view.kind in _LONG else "")
+        self.text.setText(_shown(fmt.words(text)))
+        self.text.setToolTip(fmt.tip((view.details or text)[:2000]) if view.kind in _LONG else "")
         mono = view.kind in _MONO
         # An inline style sheet wins over the application's size for every label.
         family = f"font-family: '{theme().mono_family}';" if mono else ""
@@ -110,15 +113,10 @@ class ConsentCard(Card):
         super().__init__(tone="warn", gap=8)
         self.view = view
         form = words.CONSENT_FROM if view.source else words.CONSENT
-        title = form.format(name=view.name, source=view.source)
+        title = form.format(name=view.name, source=fmt.plain(view.source, 60))
         self.setAccessibleName(title)
         self.body.addWidget(label(title, "strong", wrap=True))
-        arguments = label(_shown(view.arguments), "", wrap=True)
-        arguments.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        arguments.setStyleSheet(
-            f"font-family: '{theme().mono_family}'; font-size: {theme().px(13)}px;"
-        )
-        self.body.addWidget(arguments)
+        self.body.addWidget(_arguments(view.arguments))
         row = QHBoxLayout()
         row.setSpacing(8)
         self.buttons = {}
@@ -137,6 +135,28 @@ class ConsentCard(Card):
     def _choose(self, answer: str) -> None:
         self.setEnabled(False)
         self.answered.emit(self.view.id, answer)
+
+
+def _arguments(text: str) -> QWidget:
+    """All of what is agreed to: on the card, or in a box to scroll when it is long."""
+    text = fmt.visible(text)
+    style = f"font-family: '{theme().mono_family}'; font-size: {theme().px(13)}px;"
+    longest = max(map(len, text.split()), default=0)
+    if len(text) > MAX_CONSENT_CHARS or longest > MAX_CONSENT_WORD:
+        box = QPlainTextEdit(text)
+        box.setReadOnly(True)
+        box.setProperty("kind", "field")
+        box.setAccessibleName(words.ARGUMENTS)
+        box.setFixedHeight(theme().px(120))
+        box.setStyleSheet(style)
+        return box
+    shown = label(text, "", wrap=True)
+    shown.setTextInteractionFlags(
+        Qt.TextInteractionFlag.TextSelectableByMouse
+        | Qt.TextInteractionFlag.TextSelectableByKeyboard
+    )
+    shown.setStyleSheet(style)
+    return shown
 
 
 class ToolLog(PageArea):

@@ -176,5 +176,5 @@ class ServersDialog(QDialog):
         card.body.addLayout(top)
         card.body.addWidget(label(" ".join((server.command, *server.args)), "muted", wrap=True))
         if server.reason:
-            card.body.addWidget(label(server.reason, "bad", wrap=True))
+            card.body.addWidget(label(fmt.words(server.reason), "bad", wrap=True))
         return card

@@ -61,6 +61,7 @@ CONSENT_FROM = "{name} from “{source}” wants to run"
 ALLOW_ONCE = "Allow once"
 ALWAYS = "Always"
 REFUSE = "Refuse"
+ARGUMENTS = "Arguments"
 ANNOUNCE_CONSENT = "The model wants to run {name}. Allow it?"
 
 NO_TOOL_SUPPORT = "{model} cannot call tools."

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from engine.types import Constraint, ConstraintKind
+from ui import format as fmt
 from ui import tool_strings as words
 from ui.controls import button, flat_button, label, menu_button, pill, restyle, set_pill
 from ui.theme import theme
@@ -155,7 +156,7 @@ class StructuredPage(QWidget):
         set_pill(self.verdict, text, on=on, level=level)
         self.verdict.setVisible(known)
         self.sentence.setText(view.sentence)
-        self.sentence.setToolTip(view.details[:2000])
+        self.sentence.setToolTip(fmt.tip(view.details[:2000]))
         restyle(self.sentence, kind="bad" if view.failed else "muted")
         self.note.setText(view.note)
         self.note.setVisible(bool(view.note))

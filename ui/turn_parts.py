@@ -103,7 +103,7 @@ class Thumbnail(QPushButton):
         self.view = view
         name = fmt.plain(view.name, 40)
         self.setAccessibleName(f"{view.kind}: {name}")
-        self.setToolTip(f"{name} · {fmt.size(view.bytes)}" if view.bytes else name)
+        self.setToolTip(fmt.tip(f"{name} · {fmt.size(view.bytes)}" if view.bytes else name))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         picture = self._picture() if view.kind == "image" and view.path else QPixmap()
         if picture.isNull():
