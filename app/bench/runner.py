@@ -225,7 +225,7 @@ class Runner:
     def _send(self, send: schedule.Send, history: tuple[Message, ...], *, padded: bool) -> Outcome:
         run_id = next(_RUN_IDS)
         sampling = self._padding if padded else self._plan.sampling
-        limit = None if padded else self._plan.max_tokens
+        limit = self._plan.decode_tokens if padded else self._plan.max_tokens
         request = GenerateRequest(
             run_id=run_id,
             chat_key=f"bench-{uuid.uuid4().hex}",

@@ -213,6 +213,7 @@ def test_synthetic_counts_are_exact(measured: Record) -> None:
     for sample in padded:
         assert sample.prefill_tokens == pytest.approx(64, abs=1)
         assert sample.decode_tokens == pytest.approx(32, abs=4)
+        assert sample.reason is FinishReason.LIMIT
 
 
 def test_environment_and_memory_are_known(measured: Record) -> None:
