@@ -97,7 +97,7 @@ class _Helper:
 
     def __init__(self, make: EngineFactory, paths: Paths) -> None:
         self._pool = concurrent.futures.ThreadPoolExecutor(1, thread_name_prefix="engine")
-        self._make = lambda: make(paths)
+        self._make: Callable[[], Engine] = lambda: make(paths)
         self.engine: Engine | None = None
 
     def __enter__(self) -> _Helper:
@@ -106,7 +106,7 @@ class _Helper:
     def __exit__(self, *_: object) -> None:
         engine = self.engine
         if engine is not None:
-            done = self._pool.submit(lambda: engine.close())
+            done = self._pool.submit(engine.close)
             try:
                 done.result(3)
             except (concurrent.futures.TimeoutError, KeyboardInterrupt):
