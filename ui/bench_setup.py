@@ -230,7 +230,7 @@ class BenchSetup(QWidget):
         self._own_action.setText(f"{words.OWN_PROMPT}{' ✓' if self._own else ''}")
         problem = view.problem or ("" if count else words.NOTHING_CHOSEN)
         self.compare_button.setEnabled(not problem and not self._running)
-        self.compare_button.setToolTip(problem or words.COMPARE_LONG)
+        self.compare_button.setToolTip(fmt.tip(problem or words.COMPARE_LONG))
         for control in (self.target_button, self.workloads_button, self.runs_button):
             control.setEnabled(not self._running)
 

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QPlainTextEdit, QPushButton, QVBoxL
 from engine.types import SpecMode
 from ui import strings
 from ui.controls import button, label, menu_button, restyle, set_icon
-from ui.format import clean_text
+from ui.format import clean_text, tip
 from ui.layouts import FlowLayout
 from ui.theme import theme
 from ui.views import ComposerView
@@ -239,7 +239,7 @@ class Composer(QFrame):
         self.stop.setEnabled(not stopping)
         self.stop.setText(strings.STOPPING if stopping else strings.STOP)
         self.attach.setEnabled(bool(view.attach))
-        self.attach.setToolTip(view.attach_reason if not view.attach else strings.ATTACH)
+        self.attach.setToolTip(tip(view.attach_reason if not view.attach else strings.ATTACH))
         self.spec.setVisible(view.spec.available)
         if view.spec.available:
             self._fill_spec_menu()

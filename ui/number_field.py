@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
+from ui import format as fmt
 from ui import strings_history as words
 from ui.controls import label, restyle
 from ui.theme import theme
@@ -36,7 +37,7 @@ class NumberField(QWidget):
         self.field.setPlaceholderText(placeholder)
         self.field.setAlignment(Qt.AlignmentFlag.AlignRight)
         if hint:
-            self.field.setToolTip(hint)
+            self.field.setToolTip(fmt.tip(hint))
         self.name = label(name)
         self.name.setBuddy(self.field)
         self.name.setWordWrap(True)

@@ -193,7 +193,7 @@ class GhostButton(QToolButton):
     def __init__(self, icon_name: str, name: str, on_click: Callable[[], None]) -> None:
         super().__init__()
         self.setAccessibleName(name)
-        self.setToolTip(name)
+        self.setToolTip(fmt.tip(name))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.clicked.connect(lambda _=False: on_click())
         set_icon(self, icon_name, 14)
