@@ -15,6 +15,7 @@ from ui import format as fmt
 from ui import strings
 
 _BAD_IN_NAMES = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]+')
+MAX_NAME_BYTES = 200
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{n}{i}" for n in ("com", "lpt") for i in range(1, 10))}
 
 
@@ -39,10 +40,12 @@ def all_to_markdown(conversations: Iterable[Conversation], *, thoughts: bool = F
 def file_name(title: str) -> str:
     """A file name without extension that every system accepts."""
     name = _BAD_IN_NAMES.sub(" ", fmt.plain(clean(title)))
-    name = " ".join(name.split())[:80].strip(" .")
+    name = " ".join(name.split())[:80]
+    # Disks count bytes, and some letters take four; what was cut in two is left out.
+    name = name.encode()[:MAX_NAME_BYTES].decode(errors="ignore").strip(" .")
     if not name:
         return "Conversation"
-    return f"{name} chat" if name.split(".")[0].lower() in _RESERVED else name
+    return f"Chat {name}" if name.split(".")[0].strip().lower() in _RESERVED else name
 
 
 def _turn(node: Node, thoughts: bool) -> list[str]:

@@ -165,11 +165,15 @@ def _csv_row(record: Record, test: str, spec: str, item: Group, leg: Leg) -> lis
     return [_safe_cell(value) for value in values]
 
 
+_FORMULA = "=+-@\t\r\n＝＋－＠"
+"""What a spreadsheet takes for the beginning of a formula, wide forms too."""
+
+
 def _safe_cell(value: object) -> object:
     """None as empty; text that a spreadsheet would take for a formula gets a quote before."""
     if value is None:
         return ""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+    if isinstance(value, str) and value[:1] and value[:1] in _FORMULA:
         return f"'{value}"
     return value
 

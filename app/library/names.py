@@ -9,7 +9,9 @@ from pathlib import Path
 from app.model_names import MODEL_SUFFIX
 
 _MAX_LENGTH = 150
+_MAX_BYTES = 200
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)", re.IGNORECASE)
+_EDGES = re.compile(r"^[\s.]+|[\s.]+$")
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]')
 
 
@@ -21,9 +23,12 @@ def safe_file_name(name: str) -> str:
     """
     last = re.split(r"[/\\]", name.strip())[-1]
     kept = "".join(c for c in last if unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Co"})
-    clean = _FORBIDDEN.sub("_", unicodedata.normalize("NFC", kept)).strip(" .")
+    clean = _FORBIDDEN.sub("_", unicodedata.normalize("NFC", kept))
+    clean = _EDGES.sub("", clean)
     stem = clean[: -len(MODEL_SUFFIX)] if clean.lower().endswith(MODEL_SUFFIX) else clean
-    stem = stem.strip(" .")[:_MAX_LENGTH] or "model"
+    stem = _EDGES.sub("", stem)[:_MAX_LENGTH]
+    # Disks count bytes, and some letters take four; what was cut in two is left out.
+    stem = _EDGES.sub("", stem.encode()[:_MAX_BYTES].decode(errors="ignore")) or "model"
     if _RESERVED.match(stem):
         stem = f"_{stem}"
     return stem + MODEL_SUFFIX
