@@ -184,11 +184,11 @@ def test_windows_installer() -> None:
         assert (PACKAGING / "windows" / name.replace("\\", "/")).is_file(), name
 
 
-def test_mac_files(bundle: ModuleType) -> None:
+def test_mac_files() -> None:
     with (PACKAGING / "macos" / "entitlements.plist").open("rb") as file:
         entitlements = plistlib.load(file)
     assert entitlements["com.apple.security.cs.allow-unsigned-executable-memory"] is True
-    facts = bundle.info_plist(version.VERSION)
+    facts = load(PACKAGING / "bundle_metadata.py").info_plist(version.VERSION)
     assert facts["LSMinimumSystemVersion"] == "14.0"
     assert facts["LSArchitecturePriority"] == ["arm64"]
     declared = facts["UTImportedTypeDeclarations"][0]
