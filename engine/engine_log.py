@@ -110,6 +110,8 @@ _SIGNALS = {
     "SIGFPE": "arithmetic error",
     "SIGTERM": "terminated",
 }
+_OWN = {70: "a fault in the engine process"}
+"""Exit codes of `engine.host`."""
 _WINDOWS = {
     0xC0000005: "access violation",
     0xC0000374: "heap corruption",
@@ -132,5 +134,7 @@ def exit_words(code: int | None) -> str:
         except ValueError:
             return f"signal {-code}"
         return f"signal {-code} ({_SIGNALS.get(name, name)})"
+    if code in _OWN:
+        return f"exit code {code} ({_OWN[code]})"
     words = _WINDOWS.get(code & 0xFFFFFFFF)
     return f"exit code 0x{code & 0xFFFFFFFF:08X} ({words})" if words else f"exit code {code}"

@@ -5,7 +5,9 @@ pipe, so that `Cancel` never queues behind a running call; *heartbeat* tells eve
 that the process lives and how much memory it holds. Native threads run the model.
 
 The process ends when it is told to, or at once when the pipe closes because the parent is
-gone. It imports no Qt. Its stderr goes to the engine log, since the library writes there.
+gone. A fault in one of its own threads ends it too, with `FAULT`: a heartbeat must never go
+on for a process that no longer listens. It imports no Qt. Its stderr goes to the engine log,
+since the library writes there.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ import queue
 import signal
 import sys
 import threading
+import traceback
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import TextIO
 
@@ -23,6 +27,8 @@ from engine import memory, messages
 from engine.errors import EngineError
 
 HEARTBEAT_S = 1.0
+FAULT = 70
+"""Exit code after an unexpected exception (EX_SOFTWARE); `engine_log.exit_words` names it."""
 
 
 def main(commands: Connection, events: Connection, log_path: str) -> None:
@@ -32,11 +38,22 @@ def main(commands: Connection, events: Connection, log_path: str) -> None:
     log = redirect_output(log_path)
     host = _Host(commands, events)
     for target, name in ((host.read_commands, "commands"), (host.beat, "heartbeat")):
-        threading.Thread(target=target, name=name, daemon=True).start()
-    host.run()
+        threading.Thread(target=_or_end, args=(target,), name=name, daemon=True).start()
+    _or_end(host.run)
     log.flush()
     # Not through the interpreter's exit: native threads of a wedged engine could hang it.
     os._exit(0)
+
+
+def _or_end(work: Callable[[], None]) -> None:
+    """Runs the work of one thread; an exception nobody expected ends the whole process."""
+    try:
+        work()
+    except BaseException:
+        with contextlib.suppress(BaseException):
+            traceback.print_exc()
+            sys.stderr.flush()
+        os._exit(FAULT)
 
 
 def redirect_output(path: str) -> TextIO:

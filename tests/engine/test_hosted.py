@@ -119,6 +119,25 @@ def test_killed_from_outside_while_idle(engine: HostedEngine, options: LoadOptio
     assert engine.count_tokens("Hello") > 0
 
 
+@pytest.mark.parametrize("rubbish", [b"\xc1", b"\x81\xa4type\xa4load", b""])
+def test_a_fault_of_the_command_thread_ends_the_process(
+    engine: HostedEngine, options: LoadOptions, rubbish: bytes
+) -> None:
+    """It must not live on with a heartbeat and without ears."""
+    loaded = engine.load(options)
+    child = engine._child
+    assert child is not None
+    child._out.put(rubbish)
+    assert child.wait(10), "the process went on without listening"
+    with pytest.raises(errors.EngineCrashed) as caught:
+        Chat(engine).send("Hello")
+    assert caught.value.params["exit"] == "exit code 70 (a fault in the engine process)"
+    assert "Traceback" in caught.value.detail
+    assert not psutil.pid_exists(loaded.pid)
+    engine.load(options)
+    assert Chat(engine).send("Hello").reason in FINE
+
+
 def test_kill_ends_a_load_and_a_generation(engine: HostedEngine, options: LoadOptions) -> None:
     engine.on_progress = lambda _s, _r: engine.kill()
     with pytest.raises(errors.LoadError) as cancelled:

@@ -150,6 +150,7 @@ def test_reasons_of_a_failed_load(text: str, kind: type[LoadError], code: str) -
         (-9, "signal 9 (killed)"),
         (0, "exit code 0"),
         (3, "exit code 3"),
+        (70, "exit code 70 (a fault in the engine process)"),
         (0xC0000005, "exit code 0xC0000005 (access violation)"),
         (-1073741819, "exit code 0xC0000005 (access violation)"),
         (None, "no exit code"),
