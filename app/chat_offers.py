@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from app import processes
 from app.chat import Chat
 from app.chat_context import ChatContext
 from app.chat_state import ChatState
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from app.chat_controller import ChatController
 
 STALLED_S = 10.0
+STALLED_PREFILL_S = 20.0
+"""Before the first word only an engine process that does nothing is called stalled: reading
+a long prompt takes as long as it takes."""
+WORKING_SHARE = 0.1
 STARTS_FAILING = 2
 _ENGINE_FAILURES = frozenset({"send_failed", "no_final", "unresponsive"})
 
@@ -32,6 +37,7 @@ class ChatOffers:
         self._notices = notices
         self._failures = 0
         self._watching: dict[str, asyncio.TimerHandle] = {}
+        self._cpu: tuple[float, float | None] | None = None
         self.restart: Callable[[], None] = lambda: None
         self.worked: Callable[[], None] = lambda: None
         """Called after every answer that came to its own end."""
@@ -78,13 +84,18 @@ class ChatOffers:
             self._failures = self._failures + 1 if code in _ENGINE_FAILURES else 0
             if self._failures >= STARTS_FAILING:
                 self._post_failing()
-        if chat.state is ChatState.DECODING:
+        if chat.state in (ChatState.PREFILL, ChatState.DECODING):
+            self._stop_watching(chat)
+            self._cpu = None
             self._watch_progress(chat)
-        else:
-            timer = self._watching.pop(chat.key, None)
-            if timer is not None:
-                timer.cancel()
-                self._notices.dismiss("stalled")
+        elif self._stop_watching(chat):
+            self._notices.dismiss("stalled")
+
+    def _stop_watching(self, chat: Chat) -> bool:
+        timer = self._watching.pop(chat.key, None)
+        if timer is not None:
+            timer.cancel()
+        return timer is not None
 
     def _post_failing(self) -> None:
         restart = Action(strings_core.RESTART_ENGINE, lambda: self.restart(), primary=True)
@@ -100,7 +111,10 @@ class ChatOffers:
 
     def _watch_progress(self, chat: Chat) -> None:
         silent = time.monotonic() - chat.last_sign
-        if silent >= STALLED_S and chat.state is ChatState.DECODING:
+        reading = chat.state is ChatState.PREFILL
+        limit = STALLED_PREFILL_S if reading else STALLED_S
+        works = reading and self._engine_works()
+        if silent >= limit and not works:
             stop = Action(strings.STOP, chat.stop)
             restart = Action(strings_core.RESTART_ENGINE, lambda: self.restart(), primary=True)
             self._notices.post(
@@ -112,11 +126,20 @@ class ChatOffers:
                     actions=(stop, restart),
                 )
             )
-        elif silent < STALLED_S:
+        else:
             self._notices.dismiss("stalled")
-        wait = STALLED_S - silent if silent < STALLED_S else 1.0
+        wait = limit - silent if silent < limit else 1.0
         loop = asyncio.get_running_loop()
         self._watching[chat.key] = loop.call_later(wait + 0.05, self._watch_progress, chat)
+
+    def _engine_works(self) -> bool:
+        """Whether the engine process used the processor since the last look."""
+        loaded = self._context.engine.state.loaded
+        used = processes.cpu_seconds(loaded.pid) if loaded is not None else None
+        before, self._cpu = self._cpu, (time.monotonic(), used)
+        if before is None or used is None or before[1] is None:
+            return True
+        return used - before[1] > WORKING_SHARE * (self._cpu[0] - before[0])
 
     def _drop(self, key: str, text: str) -> None:
         """Stops sending the older half of the turns, then sends the message again."""

@@ -27,3 +27,14 @@ def resident(pid: int) -> int | None:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:
         return None
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """Processor time used so far, None when it cannot be read."""
+    import psutil
+
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return None
+    return float(times.user + times.system)

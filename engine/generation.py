@@ -200,7 +200,7 @@ def _reached(numbers: Benchmark, cap: int, drafting: bool) -> bool:
 def send_error(text: str, *, constrained: bool) -> GenerationError:
     """The error of the tree for the engine's failure text, which is kept as detail."""
     lower = text.lower()
-    if "too long" in lower or "exceeds available state" in lower:
+    if "ids are too long" in lower or "exceeds available state" in lower:
         return GenerationError("context_full", text)
     if constrained and any(w in lower for w in ("constraint", "parser", "commit token", "regex")):
         return GenerationError("constraint_failed", text)

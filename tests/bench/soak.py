@@ -243,7 +243,12 @@ def judge(soak: Soak, records: Records, qt: Counter[str], before: dict[str, Any]
         }
     step = max(1, len(samples) // 60)
     report["samples"] = samples[::step]
-    for key in ("hangs", "left_children", "left_threads", "errors", "qt_warnings"):
+    # On a machine with more work than cores the loop also stands because nobody runs it.
+    cores = os.cpu_count() or 1
+    own = [h for h in report["hangs"] if h.get("cpu_s", HANG_S) >= HANG_S or h["load"] < cores]
+    if own:
+        soak.report["wrong"].append(f"hangs that are the program's own: {len(own)}")
+    for key in ("left_children", "left_threads", "errors", "qt_warnings"):
         if report.get(key):
             soak.report["wrong"].append(f"{key}: {len(report[key])}")
     if report["quit_s"] > 5:
