@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from ui import strings
+from ui import accessible, strings
 from ui.actions import MENUS, SEPARATOR, ActionSpec
 from ui.chat_tab import ChatTab
 from ui.controls import button
@@ -55,6 +55,7 @@ class MainWindow(QMainWindow):
     first_shown = Signal()
 
     def __init__(self) -> None:
+        accessible.install()
         super().__init__()
         self.setWindowTitle(strings.APP_NAME)
         self.setWindowIcon(app_icon())
