@@ -8,6 +8,7 @@ from pathlib import Path
 import resources
 from app.bench import workloads
 from app.bench.records import DEPTHS, Plan, Workload
+from app.model_names import display_name
 from app.services import Services
 from engine.errors import EngineError
 from engine.types import Backend, ModelInfo
@@ -34,13 +35,13 @@ class BenchTarget:
 
     def view(self) -> TargetView:
         info = self._info
-        name = info.name if info else Path(self._path).stem
+        name = display_name(self._path) if self._path else ""
         backends = info.backends if info else (Backend.CPU, Backend.GPU)
         problem = self._problem
         if not self._path:
             problem = words.NO_MODEL_TEXT
         elif info is not None and info.supports_mtp is False:
-            problem = words.NO_DRAFTER.format(model=info.name)
+            problem = words.NO_DRAFTER.format(model=name)
         return TargetView(
             models=self._models(),
             path=self._path,

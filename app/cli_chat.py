@@ -20,6 +20,7 @@ from app import paths as app_paths
 from app import wording
 from app.cli import fail
 from app.engine_factory import hosted_engine
+from app.model_names import display_name
 from app.paths import Paths
 from app.settings import SettingsStore
 from engine import model_file
@@ -72,7 +73,9 @@ def main(
     options = _options(path, info, args, paths)
     if options.backend not in info.backends:
         possible = ", ".join(strings.BACKENDS[b] for b in info.backends)
-        return fail(f"{info.name} does not run on {args.backend}; it runs on: {possible}.")
+        return fail(
+            f"{display_name(info.path)} does not run on {args.backend}; it runs on: {possible}."
+        )
     with _Helper(make_engine or hosted_engine, paths) as helper:
         return _Session(helper, options, info, args).run(prompt)
 
@@ -173,7 +176,7 @@ class _Session:
 
     def _loop(self) -> int:
         self._load()
-        print(f"{self._info.name} on {wording.backend_name(self._options.backend)}. "
+        print(f"{display_name(self._info.path)} on {wording.backend_name(self._options.backend)}. "
               "Ctrl+C stops an answer, Ctrl+D ends.", file=sys.stderr)  # fmt: skip
         while True:
             try:
@@ -201,7 +204,12 @@ class _Session:
         tty = sys.stderr.isatty()
         backend = wording.backend_name(self._options.backend)
         if tty:
-            print(f"Loading {self._info.name} on {backend}…", end="", file=sys.stderr, flush=True)
+            print(
+                f"Loading {display_name(self._info.path)} on {backend}…",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
         start = time.monotonic()
         try:
             self._helper.call(lambda engine: engine.load(self._options), self._interrupt_load)

@@ -14,6 +14,7 @@ import resources
 from app import paths as app_paths
 from app import wording
 from app.cli import fail
+from app.model_names import display_name
 from app.paths import Paths
 from app.version import APP_NAME, VERSION
 from engine import model_file
@@ -79,7 +80,7 @@ def run(engine: Engine, options: LoadOptions, say: Callable[[str], None]) -> Non
     info = model_file.inspect(options.model_path)
     loaded = engine.load(options)
     say(
-        f"loaded {info.name} on {wording.backend_name(options.backend)} "
+        f"loaded {display_name(info.path)} on {wording.backend_name(options.backend)} "
         f"in {loaded.load_seconds:.2f} s (process {loaded.pid})"
     )
     for number, speculative in enumerate((False, True), start=1):

@@ -17,13 +17,13 @@ import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 
 import resources
-from app import logs
 from app.chat_controller import ChatController
 from app.engine_notices import EngineNotices
 from app.engine_service import NOT_STOPPING, EngineService, same_engine
 from app.engine_state import EngineState, Phase
 from app.header_view import header_view
 from app.load_flow import LoadFlow
+from app.log_view import show_logs
 from app.model_facts import ModelFacts
 from app.notices import Notices
 from app.paths import Paths
@@ -31,10 +31,9 @@ from app.settings import SettingsStore
 from app.state import AppState
 from engine.errors import EngineCrashed, EngineError, LoadError
 from engine.types import Backend, LoadedModel, LoadOptions, Modality, ModelInfo, SpecMode
-from ui import strings, strings_core
-from ui.dialogs import ask, confirm
+from ui import strings_core
+from ui.dialogs import confirm
 from ui.main_window import MainWindow
-from ui.views import NoticeAction
 
 log = logging.getLogger(__name__)
 
@@ -213,10 +212,7 @@ class EngineController(QObject):
             self.keep(self.load(options))
 
     def show_log(self) -> None:
-        text = logs.last_lines(self._paths.engine_log) or strings_core.LOG_EMPTY
-        close = NoticeAction("close", strings.CLOSE, primary=True)
-        where = str(self._paths.logs)
-        self.keep(ask(self._window, strings_core.LOG_TITLE, where, (close,), text))
+        self.keep(show_logs(self._window, self._paths))
 
     def keep(self, work: Coroutine[Any, Any, Any]) -> None:
         """Runs a coroutine that nobody waits for; its failure is logged."""

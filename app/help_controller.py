@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import resources
 from app import cli_self_test, wording
+from app.model_names import display_name
 from app.notices import Action, Notice
 from engine.errors import EngineError
 from ui import format as fmt
@@ -69,7 +70,7 @@ class HelpController:
         version, *facts = cli_self_test.versions()
         loaded = s.state.loaded
         if loaded is not None:
-            facts.append(("Model", fmt.plain(loaded.info.name)))
+            facts.append(("Model", fmt.plain(display_name(loaded.info.path))))
             facts.append(("Backend", wording.backend_name(loaded.options.backend)))
         if loaded is not None and loaded.adapter:
             facts.append(("Adapter", fmt.plain(loaded.adapter)))

@@ -6,6 +6,7 @@ after *Apply*, presets to the settings file.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,9 @@ import msgspec
 from PySide6.QtCore import QObject
 
 from app import presets
+from app.load_view import load_view
 from app.notices import Action, Notice
+from engine.types import SpecMode
 from ui import strings
 from ui import strings_history as words
 from ui.chat_settings_panel import NARROW, WIDTH, ChatSettingsPanel
@@ -21,7 +24,7 @@ from ui.dialogs import ask_text
 from ui.generation_block import GenerationValues, GenerationView
 from ui.main_window import MainWindow
 from ui.theme import theme
-from ui.views import BackendChoice, LoadChoice, LoadDialogView, SpecChoice
+from ui.views import LoadChoice, LoadDialogView
 
 if TYPE_CHECKING:
     from app.services import Services
@@ -69,6 +72,7 @@ class InspectorController(QObject):
         self.panel.show()
         self._give_room()
         self.refresh()
+        self._run(self._look())
         self.panel.generation.system.setFocus()
 
     def _give_room(self) -> None:
@@ -103,8 +107,10 @@ class InspectorController(QObject):
                         sampling=own.sampling,
                         thinking=own.thinking,
                         thinking_budget=own.thinking_budget,
+                        tools=own.tools,
                     ),
                     supports_thinking=None if info is None else info.supports_thinking,
+                    supports_tools=None if info is None else info.supports_tools,
                     speculating=options is not None and chat.speculative_for(info, options.backend),
                 )
             )
@@ -121,19 +127,22 @@ class InspectorController(QObject):
             return None
         chat = self._chats.current()
         loaded = self._services.state.loaded
-        same = loaded is not None and loaded.info.path == options.model_path
-        context = loaded.context_tokens if loaded is not None and same else options.context_tokens
-        return LoadDialogView(
-            model=info.name,
-            path=info.path,
-            backends=tuple(BackendChoice(backend=b) for b in info.backends),
-            backend=options.backend,
-            spec=SpecChoice(mode=chat.settings.spec) if chat is not None else SpecChoice(),
-            context_tokens=context or min(4096, info.max_context or 4096),
-            max_context=info.max_context,
-            threads=options.threads,
-            cache=options.cache,
+        if loaded is not None and loaded.info.path == options.model_path:
+            options = msgspec.structs.replace(options, context_tokens=loaded.context_tokens)
+        flow = self._services.models.flow
+        return load_view(
+            info,
+            options,
+            chat.settings.spec if chat is not None else SpecMode.OFF,
+            flow.check,
+            flow.measured(options.model_path, options.backend),
         )
+
+    async def _look(self) -> None:
+        """Finds out which backends can work here, then shows it."""
+        check = self._services.models.flow.check
+        await asyncio.get_running_loop().run_in_executor(self._services.executor, check.look)
+        self.refresh()
 
     def _on_generation(self, values: GenerationValues) -> None:
         chat = self._chats.current()
@@ -145,6 +154,7 @@ class InspectorController(QObject):
                     sampling=values.sampling,
                     thinking=values.thinking,
                     thinking_budget=values.thinking_budget,
+                    tools=values.tools,
                 )
             )
 

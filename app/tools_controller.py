@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from app import tools_views as views
 from app.chat_tools_switch import ChatToolsSwitch
 from app.conversation import ToolStep
+from app.model_names import display_name
 from app.services import Services
 from app.settings import McpServer
 from app.tools import mcp_settings
@@ -147,7 +148,7 @@ class ToolsController:
             problem = "no_support"
         elif not self.registry.enabled():
             problem = "no_tools"
-        name = info.name if info else ""
+        name = display_name(info.path) if info else ""
         self._tab.set_view(AskView(state=self.asking.state, problem=problem, model=name))
 
     def _on_event(self, event: LoopEvent) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.model_names import display_name
 from engine.errors import EngineError
 from engine.types import Backend, ErrorInfo, LoadOptions, ModelInfo
 from ui import strings
@@ -23,8 +24,8 @@ def explain(
         path = Path(options.model_path)
         params = {
             "path": str(path),
-            "name": info.name if info else path.name,
-            "model": info.name if info else path.stem,
+            "name": display_name(path) if info else path.name,
+            "model": display_name(path),
             "backend": backend_name(options.backend),
         }
     if plain.detail:

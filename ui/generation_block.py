@@ -1,4 +1,4 @@
-"""Generation settings of the inspector: system prompt, sampler, limits, thinking.
+"""Generation settings of the inspector: system prompt, sampler, limits, thinking, tools.
 
 They belong to one conversation and count from its next message on. Every valid change is
 emitted by itself after a short pause; a bad value is said beside its field and not emitted.
@@ -7,7 +7,7 @@ Main thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QVBoxLayout, QWidget
@@ -31,15 +31,17 @@ class GenerationValues:
     sampling: Sampling = DEFAULT_SAMPLING
     thinking: bool = False
     thinking_budget: int | None = None
+    tools: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationView:
-    """`supports_thinking` None: no model loaded, nothing is known. `speculating`: what the
-    next message will use."""
+    """`supports_…` None: no model loaded, nothing is known. `speculating`: what the next
+    message will use."""
 
     values: GenerationValues = GenerationValues()
     supports_thinking: bool | None = None
+    supports_tools: bool | None = None
     speculating: bool = False
 
 
@@ -90,6 +92,8 @@ class GenerationBlock(QWidget):
             optional=True,
             placeholder=words.THINKING_BUDGET_NONE,
         )
+        self.tools = QCheckBox(words.TOOLS_SWITCH)
+        self.no_tools = label(words.TOOLS_MISSING, "small", wrap=True)
         self.numbers = (
             self.temperature,
             self.top_p,
@@ -105,7 +109,8 @@ class GenerationBlock(QWidget):
         self._timer.setInterval(DELAY_MS)
         self._timer.timeout.connect(self.flush)
         self.system.textChanged.connect(self._on_edited)
-        self.thinking.toggled.connect(lambda _=False: self._on_edited())
+        for switch in (self.thinking, self.tools):
+            switch.toggled.connect(lambda _=False: self._on_edited())
         for field in self.numbers:
             field.edited.connect(self._on_edited)
         theme().changed.connect(self._on_theme)
@@ -128,6 +133,8 @@ class GenerationBlock(QWidget):
         body.addWidget(self.thinking)
         body.addWidget(self.no_thinking)
         body.addWidget(self.budget)
+        body.addWidget(self.tools)
+        body.addWidget(self.no_tools)
 
     def _on_theme(self) -> None:
         self.system.setFixedHeight(theme().px(96))
@@ -153,10 +160,13 @@ class GenerationBlock(QWidget):
         self.repetition.set_value(sampling.repetition_penalty)
         self.thinking.setChecked(view_values.thinking)
         self.budget.set_value(view_values.thinking_budget)
+        self.tools.setChecked(view_values.tools)
         self._filling = False
         self.no_effect.setVisible(view.speculating)
         self.thinking.setVisible(bool(view.supports_thinking))
         self.no_thinking.setVisible(view.supports_thinking is False)
+        self.tools.setVisible(bool(view.supports_tools))
+        self.no_tools.setVisible(view.supports_tools is False)
         self._show_budget()
 
     def _show_budget(self) -> None:
@@ -176,6 +186,7 @@ class GenerationBlock(QWidget):
             ),
             thinking=self.thinking.isChecked(),
             thinking_budget=self.budget.whole_value,
+            tools=self.tools.isChecked(),
         )
 
     def flush(self) -> None:
@@ -183,11 +194,7 @@ class GenerationBlock(QWidget):
         self._timer.stop()
         values = self.values()
         if values != self._view.values:
-            self._view = GenerationView(
-                values=values,
-                supports_thinking=self._view.supports_thinking,
-                speculating=self._view.speculating,
-            )
+            self._view = replace(self._view, values=values)
             self.changed.emit(values)
 
     def _on_edited(self) -> None:

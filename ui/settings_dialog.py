@@ -45,6 +45,7 @@ class SettingsView:
     density: str = "comfortable"
     reduced_motion: bool = False
     enter_sends: bool = True
+    show_footer: bool = True
     presets: tuple[str, ...] = ()
     default_preset: str = ""
     load_at_start: bool = True
@@ -108,6 +109,8 @@ class SettingsDialog(QDialog):
         body.addWidget(self.none)
         body.addStretch(1)
         area = QScrollArea()
+        area.setProperty("kind", "reading")
+        area.setAccessibleName(words.SETTINGS)
         area.setWidget(content)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
@@ -189,6 +192,14 @@ class SettingsDialog(QDialog):
                 self._combo("enter_sends", words.ENTER_KEYS, view.enter_sends),
                 "",
                 "enter ctrl key send newline shortcut",
+            )
+        )
+        section.add(
+            SettingRow(
+                words.FOOTER,
+                self._check("show_footer", view.show_footer),
+                words.FOOTER_TEXT,
+                "tok/s ttft statistics speed metrics",
             )
         )
         names = {"": words.PRESET_NONE, **{p: p for p in view.presets}}

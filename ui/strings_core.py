@@ -67,6 +67,9 @@ TEMPORARY_HOME = (
 PROBLEM_TITLE = "Something went wrong inside Tandem"
 PROBLEM = "An error was written to the log. You can go on; restart Tandem if something looks odd."
 LOG_TITLE = "Log"
+LOG_ENGINE = "Engine"
+LOG_PROGRAM = "Window"
+LOG_FOLDER = "Open folder"
 LOG_EMPTY = "Nothing was logged yet."
 SETTINGS_TITLE = "Settings"
 

@@ -25,8 +25,9 @@ from app.engine_state import Phase
 from app.gui import Program
 from engine.types import SpecMode
 from ui.conversation_page import ConversationPage
-from ui.dialogs import AskDialog
+from ui.dialogs import AskDialog, confirm
 from ui.load_dialog import LoadDialog
+from ui.log_dialog import LogDialog
 
 LONG = "Write a very long story about a river, the fish in it, the mill and the old miller."
 GAUGE = re.compile(
@@ -336,6 +337,8 @@ async def quit_dialog(me: Person) -> None:
     """With a question open nobody answers."""
     await me.ready()
     me.services.models.show_log()
+    await me.until(lambda: any(isinstance(w, LogDialog) for w in QApplication.topLevelWidgets()))
+    me.services.models.keep(confirm(me.window, "A question", "Nobody answers it.", "Yes"))
     await me.until(lambda: any(isinstance(w, AskDialog) for w in QApplication.topLevelWidgets()))
     me.window.close()
 
