@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QAccessibleWidget, QWidget
 _Role = QAccessible.Role
 
 ROLES = {
+    "PySide6.QtWidgets.QScrollArea": _Role.Grouping,
     "ui.transcript.Transcript": _Role.List,
     "ui.message_view.MessageView": _Role.ListItem,
     "ui.tool_log.ToolLog": _Role.List,

@@ -60,6 +60,7 @@ class AddModelDialog(QDialog):
         inner.addLayout(self._files)
         inner.addStretch(1)
         self._scroll = QScrollArea()
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setWidget(holder)

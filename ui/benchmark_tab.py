@@ -142,6 +142,7 @@ class BenchmarkTab(QWidget):
         body.addWidget(self._pages, 1)
         body.addWidget(self.hint)
         scroll = QScrollArea()
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(left)

@@ -74,6 +74,7 @@ class StorageDialog(QDialog):
 
     def _build_frame(self, page: QWidget) -> None:
         scroll = QScrollArea()
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidget(page)

@@ -92,6 +92,7 @@ class ChatSettingsPanel(QFrame):
         body.addWidget(self.load)
         body.addStretch(1)
         area = _Area()
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setWidget(content)
         area.setWidgetResizable(True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

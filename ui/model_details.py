@@ -60,6 +60,8 @@ class DetailsDialog(QDialog):
             body.addLayout(self._sections())
         body.addStretch(1)
         scroll = QScrollArea()
+        scroll.setProperty("kind", "reading")
+        scroll.setAccessibleName(self.windowTitle())
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidget(page)
