@@ -44,6 +44,8 @@ class AutoChoice(msgspec.Struct, frozen=True, kw_only=True):
         """`measured 1.60× on 29 Nov`, or that nothing was measured."""
         if not self.measured or self.date is None:
             return words.NOT_MEASURED
+        if self.verdict is Verdict.CANNOT:
+            return words.CANNOT_CARD
         return f"measured {fmt.speedup(self.speedup)} on {day(self.date)}"
 
     @property
@@ -54,6 +56,12 @@ class AutoChoice(msgspec.Struct, frozen=True, kw_only=True):
                 SpecMode.OFF: words.NOT_MEASURED,
                 SpecMode.ON: words.NOT_MEASURED,
                 SpecMode.AUTO: f"Off: {words.NOT_MEASURED}",
+            }
+        if self.verdict is Verdict.CANNOT:
+            return {
+                SpecMode.OFF: f"{fmt.tps(self.off_tps)} tok/s here",
+                SpecMode.ON: words.CANNOT_HERE,
+                SpecMode.AUTO: f"Off: {words.CANNOT_HERE}",
             }
         side = "On" if self.on else "Off"
         return {

@@ -23,6 +23,8 @@ VERDICTS: dict[str, str] = {
     "unclear": "No clear difference on this computer.",
     "slower": "Slower here: leave it off.",
     "too_few": "No clear difference: too few runs to tell.",
+    "cannot": "Speculation cannot run here: leave it off.",
+    "synthetic": "Synthetic test: padding is no text, so it gives no verdict.",
 }
 
 VERDICT_WORDS: dict[str, str] = {
@@ -30,6 +32,7 @@ VERDICT_WORDS: dict[str, str] = {
     "unclear": "no clear difference",
     "slower": "slower: leave it off",
     "too_few": "too few runs",
+    "cannot": "cannot run here: leave it off",
 }
 
 PHASES: dict[str, str] = {
@@ -76,9 +79,17 @@ GREEDY_NOTE = (
     "set, and so both write the same words."
 )
 SYNTHETIC_NOTE = (
-    "The synthetic test has no leg with speculation: engine 0.18.1 never ends a padded reply "
-    "while speculating."
+    "The synthetic test decodes on after padding: what speculation gains there says nothing "
+    "about real texts."
 )
+SYNTHETIC_OVERDUE = (
+    "The synthetic test with speculation did not end in time and was stopped; only the leg "
+    "without it is shown."
+)
+CHAT_IS_SAFE = " Your conversation is safe."
+ON_MISSING = "Only the leg without speculation was measured. {sentence}"
+CANNOT_HERE = "cannot run here"
+CANNOT_CARD = "speculation cannot run here"
 INTERVAL_NOTE = (
     "The interval holds the noise of the machine and how much these prompts differ; other "
     "prompts may behave otherwise."
@@ -152,7 +163,7 @@ OWN_PROMPT = "Your own prompt…"
 OWN_PROMPT_TITLE = "Your own prompt"
 OWN_PROMPT_TEXT = "It is measured besides the chosen classes. Leave it empty to take it out."
 DEPTH_SWEEP = "Context depth: 0, 25, 50, 75 %"
-SYNTHETIC = "Synthetic test: 256 + 256 tokens (off only)"
+SYNTHETIC = "Synthetic test: 256 + 256 tokens"
 TARGET_NONE = "No model"
 OPEN_FILE = "Open file…"
 COPY_TABLE = "Copy table"

@@ -63,7 +63,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--float16", action="store_true", help="half precision on the GPU")
     p.add_argument("-p", "--prefill-tokens", type=_positive, default=0, metavar="N")
     p.add_argument("-d", "--decode-tokens", type=_positive, default=0, metavar="N",
-                   help="synthetic test of N prompt and N answer tokens, off only")  # fmt: skip
+                   help="synthetic test of N prompt and N answer tokens")  # fmt: skip
+    p.add_argument("--off-only", action="store_true",
+                   help="leave speculation out of the synthetic test")  # fmt: skip
     p.add_argument("--depth", action="store_true", help="also at 0, 25, 50 and 75 %% of context")
     p.add_argument("--sample", action="store_true",
                    help="let the off leg sample (40/0.95/1.0) instead of greedy")  # fmt: skip
@@ -110,6 +112,7 @@ def plan_of(args: argparse.Namespace, model: str, cache_dir: str) -> Plan:
         depths=DEPTHS if args.depth else (),
         prefill_tokens=(args.prefill_tokens or 256) if synthetic else 0,
         decode_tokens=(args.decode_tokens or 256) if synthetic else 0,
+        padded_on=not args.off_only,
     )
 
 
@@ -229,7 +232,7 @@ def _sentence(error: EngineError, plan: Plan) -> str:
     params = {"name": Path(plan.model_path).name, "path": plan.model_path}
     params |= {"model": Path(plan.model_path).stem, "backend": plan.backend.value, **error.params}
     text = strings.error(error.code, params, error.detail).sentence
-    text = text.replace(" Your conversation is safe.", "")
+    text = text.replace(words.CHAT_IS_SAFE, "")
     if isinstance(error, BackendError) and plan.backend is Backend.GPU:
         return f"{text} {words.GPU_WAY_OUT}"
     return text

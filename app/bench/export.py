@@ -99,9 +99,9 @@ def tests(record: Record) -> list[tuple[str, Group]]:
 
 
 def legs(group: Group) -> list[tuple[str, Leg]]:
-    """Both sides with their names; the synthetic test has only one."""
+    """Both sides with their names; only off where nothing ran with speculation."""
     both = [("off", group.off), ("on", group.on)]
-    return both[:1] if group.key == "synthetic" else both
+    return both if group.on.decode or group.on.prefill else both[:1]
 
 
 def stops(record: Record, key: str, *, speculative: bool) -> str:
@@ -216,6 +216,7 @@ def reproduce(plan: Plan) -> str:
         parts += ["--depth"]
     if padded:
         parts += ["-p", str(plan.prefill_tokens), "-d", str(plan.decode_tokens)]
+        parts += [] if plan.padded_on else ["--off-only"]
     return shlex.join(parts)
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from app.bench import environment, equality, schedule, summary
 from app.bench.records import Difference, Environment, Plan, Record, Sample
-from engine.types import Outcome, UnloadReport
+from engine.types import ErrorInfo, Outcome, UnloadReport
 
 
 class Ledger:
@@ -30,6 +30,8 @@ class Ledger:
         self.loads: list[float] = []
         self.first_load: float | None = None
         self.environment: Environment | None = None
+        self.on_missing: ErrorInfo | None = None
+        self.synthetic_overdue = False
         self.model = Path(plan.model_path).stem
         self._rates: dict[str, float] = {}
         self._peak: int | None = None
@@ -45,6 +47,12 @@ class Ledger:
         if report.peak_memory is not None:
             self._peak = max(self._peak or 0, report.peak_memory)
 
+    def synthetic_lost(self) -> None:
+        """The synthetic test's speculating send did not end: its life counts for nothing."""
+        self.synthetic.clear()
+        self._rates.pop("synthetic", None)
+        self.synthetic_overdue = True
+
     def means(self) -> tuple[float | None, float | None]:
         """Mean decode speeds off and on so far, for the progress line."""
         samples = self.samples or self.depth or self.synthetic
@@ -55,6 +63,10 @@ class Ledger:
         plan = self._plan
         compared, differences = self._texts()
         groups = summary.classes(self.samples, self._rates, compared, differences)
+        whole = summary.overall(self.samples, groups, compared, differences)
+        if self.on_missing is not None:
+            groups = tuple(summary.without_on(g) for g in groups)
+            whole = summary.without_on(whole) if whole else None
         return Record(
             id=uuid.uuid4().hex,
             model=self.model,
@@ -62,7 +74,7 @@ class Ledger:
             plan=plan,
             environment=self.environment or environment.capture(plan, None, cache_state),
             samples=(*self.samples, *self.depth, *self.synthetic),
-            overall=summary.overall(self.samples, groups, compared, differences),
+            overall=whole,
             groups=groups,
             depths=summary.depth_groups(self.depth, self._rates),
             synthetic=summary.synthetic(
@@ -70,6 +82,7 @@ class Ledger:
                 plan.prefill_tokens,
                 plan.decode_tokens,
                 self._rates.get("synthetic"),
+                overdue=self.synthetic_overdue,
             ),
             differences=tuple(differences),
             load_first_s=self.first_load,
@@ -77,6 +90,7 @@ class Ledger:
             peak_memory=self._peak,
             complete=not stopped,
             stopped=stopped,
+            on_missing=self.on_missing,
         )
 
     def _texts(self) -> tuple[list[str], list[Difference]]:

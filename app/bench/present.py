@@ -18,6 +18,7 @@ TONES: dict[Verdict, str] = {
     Verdict.SLOWER: "bad",
     Verdict.UNCLEAR: "",
     Verdict.TOO_FEW: "",
+    Verdict.CANNOT: "bad",
 }
 
 
@@ -26,17 +27,21 @@ def result_view(
 ) -> ResultView:
     """A comparison as shown. `entries` draw its model's history; `baseline` is the record
     it is measured against, if there is one."""
-    whole = record.overall or _whole_of(record)
+    made = _synthetic_of(record)
+    whole = record.overall or (record.depths[0] if record.depths else made)
+    padded = whole is not None and whole is made
     ratio = whole.speedup if whole else None
     verdict = whole.verdict if whole else Verdict.TOO_FEW
     rows, tips = table(record, baseline)
     return ResultView(
         id=record.id,
         value=fmt.speedup(ratio.value if ratio else None),
-        tone=TONES[verdict],
-        headline=words.VERDICTS[verdict.value],
+        tone="" if padded else TONES[verdict],
+        headline=words.VERDICTS["synthetic" if padded else verdict.value],
         detail=report.detail(record),
-        partial=report.why_partial(record),
+        partial="\n".join(
+            line for line in (report.why_partial(record), report.why_off_only(record)) if line
+        ),
         warning="\n".join(report.warnings(record.environment)),
         bars=tuple(_bar(group) for group in record.groups),
         pictures=(
@@ -56,17 +61,16 @@ def result_view(
     )
 
 
-def _whole_of(record: Record) -> Group | None:
-    """Depth points or the synthetic test speak when no class was measured."""
-    if record.synthetic is None:
-        return record.depths[0] if record.depths else None
+def _synthetic_of(record: Record) -> Group | None:
+    """The synthetic test as a group; it is shown first when nothing else was measured."""
     made = record.synthetic
+    if made is None:
+        return None
     return Group(
         key="synthetic",
         off=made.off,
         on=made.on,
         speedup=made.speedup,
-        verdict=statistics.verdict(made.speedup),
         acceptance=made.acceptance,
     )
 
@@ -206,6 +210,10 @@ def foot(record: Record) -> str:
         parts.append(f"cache {cache}")
     if record.load_warm_s is not None:
         parts.append(f"load {record.load_warm_s:.1f} s")
+    if record.load_first_s is not None:
+        parts.append(f"first load {record.load_first_s:.1f} s")
+    if record.peak_memory is not None:
+        parts.append(f"peak memory {fmt.size(record.peak_memory)}")
     return fmt.DOT.join(parts)
 
 

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-from engine.types import Backend, FinishReason, Sampling
+from engine.types import Backend, ErrorInfo, FinishReason, Sampling
 
 GREEDY = Sampling(temperature=1.0, top_p=1.0, top_k=1, seed=42)
 """Sampling of the speed legs. While speculating the engine decodes greedily whatever is
@@ -38,12 +38,14 @@ class Workload(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What the numbers allow to say. `TOO_FEW` is shown as no clear difference, with why."""
+    """What the numbers allow to say. `TOO_FEW` is shown as no clear difference, with why;
+    `CANNOT` means that the model does not load with speculation on this backend."""
 
     FASTER = "faster"
     UNCLEAR = "unclear"
     SLOWER = "slower"
     TOO_FEW = "too_few"
+    CANNOT = "cannot"
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -59,7 +61,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     `cold_load` measures the first load into an empty cache folder of its own.
     `prefill_tokens`/`decode_tokens` > 0 add the synthetic test; `depths` are shares of
-    the context filled before the prompt.
+    the context filled before the prompt. `padded_on` False leaves speculation out of the
+    synthetic test, as a run of `litert-lm benchmark` without it does.
     """
 
     model_path: str
@@ -77,6 +80,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     depths: tuple[float, ...] = ()
     prefill_tokens: int = 0
     decode_tokens: int = 0
+    padded_on: bool = True
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -162,8 +166,8 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Synthetic(msgspec.Struct, frozen=True, kw_only=True):
-    """Padded prompt of exactly `prefill_tokens`, `decode_tokens` decoded, no stop token; with
-    speculation off only (`schedule.off_only` says why), so `on` is empty for now."""
+    """Padded prompt of exactly `prefill_tokens`, `decode_tokens` decoded, no stop token. `on`
+    is empty where it was not asked for, cannot run, or did not end in time (`overdue`)."""
 
     prefill_tokens: int
     decode_tokens: int
@@ -171,6 +175,7 @@ class Synthetic(msgspec.Struct, frozen=True, kw_only=True):
     on: Leg
     speedup: Ratio | None = None
     acceptance: float | None = None
+    overdue: bool = False
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,7 +205,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One comparison, whole or cut short (`complete` False; `stopped` says why: "cancelled"
-    or a sentence). `model_key` names the exact file: size, mtime and a hash of its name."""
+    or an error code). `model_key` names the exact file: size, mtime and a hash of its name.
+    `on_missing` is why the model cannot load with speculation here; only off was measured."""
 
     id: str
     model: str
@@ -218,6 +224,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     peak_memory: int | None = None
     complete: bool = True
     stopped: str = ""
+    on_missing: ErrorInfo | None = None
     notes: str = ""
     baseline: bool = False
 

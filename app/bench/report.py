@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from app.bench import export
 from app.bench.records import Environment, Group, Record
@@ -18,6 +19,8 @@ def text(record: Record) -> str:
         lines += [headline(record.overall), detail(record), ""]
     if not record.complete:
         lines += [why_partial(record), ""]
+    if record.on_missing is not None:
+        lines += [why_off_only(record), ""]
     lines += table(record)
     lines += [""]
     lines += [difference_line(record)] if difference_line(record) else []
@@ -60,6 +63,17 @@ def why_partial(record: Record) -> str:
         return words.PARTIAL
     params = {"name": record.model}
     return words.PARTIAL_ERROR.format(sentence=strings.error(record.stopped, params).sentence)
+
+
+def why_off_only(record: Record) -> str:
+    """Why there is no leg with speculation; "" if there is one or none was wanted."""
+    error = record.on_missing
+    if error is None:
+        return ""
+    params = {"name": Path(record.plan.model_path).name, "model": record.model}
+    params |= {"backend": strings.BACKENDS[record.plan.backend], **error.params}
+    sentence = strings.error(error.code, params, error.detail).sentence
+    return words.ON_MISSING.format(sentence=sentence.replace(words.CHAT_IS_SAFE, ""))
 
 
 def table(record: Record) -> list[str]:
@@ -114,7 +128,7 @@ def notes(record: Record) -> list[str]:
     if whole is not None and record.plan.sampling.top_k == 1:
         out.append(words.GREEDY_NOTE)
     if record.synthetic is not None:
-        out.append(words.SYNTHETIC_NOTE)
+        out.append(words.SYNTHETIC_OVERDUE if record.synthetic.overdue else words.SYNTHETIC_NOTE)
     return out + warnings(record.environment)
 
 

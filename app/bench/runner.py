@@ -14,11 +14,8 @@ in the per-conversation switch alone. Every send has a fresh conversation.
 
 from __future__ import annotations
 
-import itertools
 import tempfile
-import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,29 +24,19 @@ import msgspec
 
 from app.bench import depth, environment, schedule, summary
 from app.bench.disk import room_for_cache
+from app.bench.driver import Cancelled, Driver, Overdue
 from app.bench.ledger import Ledger, to_sample
 from app.bench.records import Plan, Progress, Prompt, Record, Sample, Workload
-from engine.errors import EngineCrashed, EngineError, LoadError, from_info
+from engine.errors import EngineCrashed, EngineError, LoadError
 from engine.protocol import Engine
-from engine.types import (
-    GenerateRequest,
-    LoadedModel,
-    LoadOptions,
-    Message,
-    ModelInfo,
-    Outcome,
-    Sampling,
-    TextPart,
-)
-
-_RUN_IDS = itertools.count(1 << 40)
-"""Far away from the run ids of chats, so a late event of one is never taken for the other."""
+from engine.types import LoadedModel, LoadOptions, Message, ModelInfo, Outcome, Sampling
 
 SYNTHETIC = Prompt("synthetic", Workload.OWN, "Hello")
 
-
-class Cancelled(Exception):
-    """The person stopped the comparison."""
+ON_DEADLINE_S = 20.0
+ON_FACTOR = 8.0
+"""A padded reply with speculation may take this long, or so many times the slowest one
+without: engine 0.18.1 was seen never to end one, and its stop token does not count here."""
 
 
 class Runner:
@@ -67,9 +54,7 @@ class Runner:
         self._plan = plan
         self._report = on_progress
         self._clock = clock
-        self._stop = threading.Event()
-        self._running: int | None = None
-        self._loading = False
+        self._driver = Driver(engine)
         self._ledger = Ledger(plan)
         self._cache = ""
         self._cache_state = ""
@@ -78,15 +63,12 @@ class Runner:
         self._sending_s = 0.0
         self._started = 0.0
         self._padding = plan.sampling
+        self._padded_on = plan.padded_on
+        self._slowest_off = 0.0
 
     def cancel(self) -> None:
         """Stops at once: a load is killed, a send is cancelled. Any thread."""
-        self._stop.set()
-        run, loading = self._running, self._loading
-        if loading:
-            self._engine.kill()
-        elif run is not None:
-            self._engine.cancel(run)
+        self._driver.cancel()
 
     def run(self) -> Record:
         """The whole plan. Raises `EngineError` only if nothing at all was measured, and
@@ -143,7 +125,8 @@ class Runner:
             threads=plan.threads,
             cache=plan.cache,
             cache_dir=self._cache,
-            speculative=not padded and bool(plan.prompts),
+            speculative=self._ledger.on_missing is None
+            and (self._padded_on if padded else bool(plan.prompts)),
             gpu_float16=plan.gpu_float16,
             prefill_tokens=plan.prefill_tokens if padded else 0,
             decode_tokens=plan.decode_tokens if padded else 0,
@@ -160,24 +143,31 @@ class Runner:
                 self._ledger.ended(key, self._engine.unload())
 
     def _load(self, options: LoadOptions) -> LoadedModel:
-        self._loading = True
+        """Loads with the drafter; where only that fails, goes on without it and notes why, so
+        that the leg without speculation is measured all the same."""
+        if not options.speculative:
+            return self._driver.load(options)
         try:
-            self._check()
-            loaded = self._engine.load(options)
-        except (LoadError, EngineCrashed):
-            self._check()
-            raise
-        finally:
-            self._loading = False
-        if options.speculative and loaded.info.supports_mtp is False:
-            raise LoadError("no_drafter", name=loaded.info.name)
-        return loaded
+            loaded = self._driver.load(options)
+            if loaded.info.supports_mtp is False:
+                raise LoadError("no_drafter", name=loaded.info.name)
+            return loaded
+        except (LoadError, EngineCrashed) as error:
+            if error.code == "no_drafter" and self._plan.prompts:
+                raise
+            loaded = self._driver.load(msgspec.structs.replace(options, speculative=False))
+            self._ledger.on_missing = error.info()
+            self._total = self._done + (self._total - self._done) // 2
+            return loaded
 
     def _classes(self) -> None:
         for workload, prompts in schedule.by_class(self._plan.prompts).items():
             with self._life("load", workload.value):
-                for send in schedule.rounds(prompts, self._plan.runs):
+                for send in self._possible(schedule.rounds(prompts, self._plan.runs)):
                     self._measure(send, self._ledger.samples, "suite")
+
+    def _possible(self, sends: Iterator[schedule.Send]) -> Iterator[schedule.Send]:
+        return (s for s in sends if not s.speculative or self._ledger.on_missing is None)
 
     def _depths(self) -> None:
         plan = self._plan
@@ -187,19 +177,29 @@ class Runner:
                 history = depth.history(
                     share, loaded.context_tokens, plan.max_tokens, self._engine.count_tokens
                 )
-                for send in schedule.rounds(prompts, runs):
+                for send in self._possible(schedule.rounds(prompts, runs)):
                     self._measure(send, self._ledger.depth, "depth", share, history)
 
     def _padded(self) -> None:
         plan = self._plan
         if not (plan.prefill_tokens and plan.decode_tokens):
             return
+        try:
+            self._padded_life()
+        except Overdue:
+            # Nothing of a life that did not end is kept; the other leg gets one of its own.
+            self._ledger.synthetic_lost()
+            self._padded_on = False
+            self._total = self._done + plan.runs + 1
+            self._padded_life()
+
+    def _padded_life(self) -> None:
         with self._life("load", "synthetic", padded=True) as loaded:
             self._padding = sampler_of(loaded.info)
-            for send in schedule.off_only(SYNTHETIC, plan.runs):
+            for send in self._possible(
+                schedule.padded(SYNTHETIC, self._plan.runs, on=self._padded_on)
+            ):
                 self._measure(send, self._ledger.synthetic, "synthetic")
-
-    # Sends
 
     def _measure(
         self,
@@ -223,44 +223,16 @@ class Runner:
             self._ledger.texts[send.prompt.id, send.speculative] = outcome
 
     def _send(self, send: schedule.Send, history: tuple[Message, ...], *, padded: bool) -> Outcome:
-        run_id = next(_RUN_IDS)
-        sampling = self._padding if padded else self._plan.sampling
-        limit = self._plan.decode_tokens if padded else self._plan.max_tokens
-        request = GenerateRequest(
-            run_id=run_id,
-            chat_key=f"bench-{uuid.uuid4().hex}",
-            message=Message(role="user", parts=(TextPart(text=send.prompt.text),)),
-            history=history,
-            sampling=msgspec.structs.replace(sampling, max_output_tokens=limit),
-            speculative=send.speculative,
-            keep=False,
-            record_times=send.repetition == 0,
+        if not padded:
+            return self._driver.send(send, self._plan.sampling, self._plan.max_tokens, history)
+        allowed = max(ON_DEADLINE_S, ON_FACTOR * self._slowest_off) if send.speculative else None
+        before = self._clock()
+        outcome = self._driver.send(
+            send, self._padding, self._plan.decode_tokens, history, deadline_s=allowed
         )
-        self._running = run_id
-        try:
-            self._check()
-            outcome = self._engine.generate(request, lambda _batch: self._stop_again(run_id))
-        except EngineCrashed:
-            self._check()
-            raise
-        finally:
-            self._running = None
-        self._check()
-        if outcome.error is not None:
-            raise from_info(outcome.error)
-        if outcome.speculative is not send.speculative:
-            raise LoadError("no_drafter", "the engine did not use the asked speculation")
+        if not send.speculative:
+            self._slowest_off = max(self._slowest_off, self._clock() - before)
         return outcome
-
-    def _stop_again(self, run_id: int) -> None:
-        """The sink: text is not drawn while it is timed. A cancel that came before the engine
-        had begun is lost there, so it is repeated here."""
-        if self._stop.is_set():
-            self._engine.cancel(run_id)
-
-    def _check(self) -> None:
-        if self._stop.is_set():
-            raise Cancelled
 
     def _tell(self, phase: str, send: schedule.Send | None = None, share: float = 0.0) -> None:
         left = self._total - self._done

@@ -52,11 +52,9 @@ def rounds(prompts: Sequence[Prompt], runs: int) -> Iterator[Send]:
             yield Send(prompt, repetition, not first)
 
 
-def off_only(prompt: Prompt, runs: int) -> Iterator[Send]:
-    """The synthetic test: a warm-up and `runs` sends without speculation. Engine 0.18.1 never
-    ends a padded reply while speculating (its own benchmark tool hangs there as well)."""
-    for repetition in (WARM_UP, *range(runs)):
-        yield Send(prompt, repetition, speculative=False)
+def padded(prompt: Prompt, runs: int, *, on: bool) -> Iterator[Send]:
+    """The synthetic test: like `rounds`, or without the speculating sends."""
+    return (send for send in rounds((prompt,), runs) if on or not send.speculative)
 
 
 def depth_prompts(plan: Plan) -> tuple[Prompt, ...]:
@@ -74,5 +72,5 @@ def sends(plan: Plan) -> int:
     """How many sends the whole plan makes, warm-ups included."""
     pairs = len(plan.prompts) * (plan.runs + 1)
     pairs += len(plan.depths) * len(depth_prompts(plan)) * (depth_runs(plan) + 1)
-    padded = plan.runs + 1 if plan.prefill_tokens and plan.decode_tokens else 0
-    return 2 * pairs + padded
+    count = plan.runs + 1 if plan.prefill_tokens and plan.decode_tokens else 0
+    return 2 * pairs + count * (2 if plan.padded_on else 1)

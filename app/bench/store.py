@@ -194,12 +194,14 @@ def newest(
     entries: Sequence[Entry], *, model_key: str, backend: Backend, engine: str, machine: str
 ) -> Entry | None:
     """The newest result that may speak for this file, backend, engine and machine: with a
-    speedup, enough samples for a verdict and, if cut short, at least half of its prompts."""
+    speedup, enough samples for a verdict and, if cut short, at least half of its prompts; or
+    one that found that speculation cannot run."""
     wanted = (model_key, backend, engine, machine)
     for entry in sorted(entries, key=lambda e: e.date, reverse=True):
         if (entry.model_key, entry.backend, entry.engine, entry.machine) != wanted:
             continue
         told = entry.speedup is not None and entry.verdict is not Verdict.TOO_FEW
+        told = told or entry.verdict is Verdict.CANNOT
         if model_key and told and entry.covered:
             return entry
     return None

@@ -16,6 +16,7 @@ from app.bench.records import (
     Leg,
     Sample,
     Synthetic,
+    Verdict,
     Workload,
 )
 
@@ -157,8 +158,18 @@ def depth_key(depth: float) -> str:
     return f"{round(depth * 100)}"
 
 
+def without_on(item: Group) -> Group:
+    """The group of a model that cannot load with speculation here."""
+    return msgspec.structs.replace(item, verdict=Verdict.CANNOT)
+
+
 def synthetic(
-    samples: Sequence[Sample], prefill: int, decode: int, rate: float | None
+    samples: Sequence[Sample],
+    prefill: int,
+    decode: int,
+    rate: float | None,
+    *,
+    overdue: bool = False,
 ) -> Synthetic | None:
     """The synthetic test as one value; None before its first timed send."""
     if not samples:
@@ -171,6 +182,7 @@ def synthetic(
         on=whole.on,
         speedup=whole.speedup,
         acceptance=rate,
+        overdue=overdue,
     )
 
 

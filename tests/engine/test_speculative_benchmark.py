@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from app.bench import export, summary, workloads
+from app.bench import runner as runner_module
 from app.bench.records import GREEDY, Plan, Record, Sample, Workload
 from app.bench.runner import Runner
 from engine.client import HostedEngine
@@ -154,7 +155,9 @@ def measured(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Reco
         decode_tokens=32,
     )
     try:
-        return Runner(made, plan).run()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(runner_module, "ON_DEADLINE_S", 3.0)
+            return Runner(made, plan).run()
     finally:
         made.close()
 
@@ -209,7 +212,10 @@ def test_depth_is_really_reached(measured: Record) -> None:
 
 def test_synthetic_counts_are_exact(measured: Record) -> None:
     padded = [s for s in measured.samples if s.part == "synthetic"]
-    assert [s.speculative for s in padded] == [False, False]
+    assert sum(not s.speculative for s in padded) == 2
+    # Whether engine 0.18.1 ends a padded reply while speculating depends on its length.
+    assert measured.synthetic is not None
+    assert measured.synthetic.overdue is not any(s.speculative for s in padded)
     for sample in padded:
         assert sample.prefill_tokens == pytest.approx(64, abs=1)
         assert sample.decode_tokens == pytest.approx(32, abs=4)

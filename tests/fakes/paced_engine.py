@@ -41,6 +41,8 @@ class PacedEngine:
     steps_on: int = 32
     rates: list[float | None] = field(default_factory=list)
     load_error: EngineError | None = None
+    refuses_on: EngineError | None = None
+    """Raised by a load with speculation; without it the model loads."""
     fail_at: int = -1
     reason: FinishReason = FinishReason.LIMIT
     on_send: Callable[[int], None] = lambda _n: None
@@ -64,6 +66,8 @@ class PacedEngine:
             raise LoadError("load_cancelled")
         if self.load_error is not None:
             raise self.load_error
+        if self.refuses_on is not None and options.speculative:
+            raise self.refuses_on
         self.loaded = LoadedModel(
             info=scripted_info(options.model_path),
             options=options,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
 
-from app.bench import schedule, workloads
+from app.auto_spec import AutoSpec
+from app.bench import export, present, report, schedule, workloads
+from app.bench import runner as runner_module
 from app.bench.records import (
     SOURCE_LOG,
     SOURCE_LOG_WEIGHTED,
@@ -16,9 +19,11 @@ from app.bench.records import (
     Workload,
 )
 from app.bench.runner import Cancelled, Runner
-from engine.errors import BackendError, EngineCrashed
-from engine.types import Backend, FinishReason, GenerateRequest, LoadOptions
+from app.bench.store import entry_of
+from engine.errors import BackendError, EngineCrashed, EngineError
+from engine.types import Backend, FinishReason, GenerateRequest, LoadOptions, SpecMode
 from tests.fakes.paced_engine import PacedEngine
+from ui import bench_strings as words
 
 
 @pytest.fixture
@@ -288,18 +293,120 @@ def test_depth_sweep_fills_the_context(model: str) -> None:
     assert record.overall.off.decode.n == 4, "depth sends are no part of the whole"
 
 
-def test_synthetic_test_has_its_own_engine_and_never_speculates(model: str) -> None:
+def padded_plan(model: str, **more: object) -> Plan:
+    return Plan(
+        model_path=model,
+        runs=3,
+        prefill_tokens=128,
+        decode_tokens=64,
+        cold_load=False,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def test_synthetic_test_has_its_own_engine_and_both_legs_in_turn(model: str) -> None:
     engine = PacedEngine()
-    plan = Plan(model_path=model, runs=3, prefill_tokens=128, decode_tokens=64, cold_load=False)
+    plan = padded_plan(model)
     record = Runner(engine, plan).run()
     assert [(o.prefill_tokens, o.decode_tokens) for o in loads(engine)][-1] == (128, 64)
-    assert not any(o.speculative for o in loads(engine))
-    assert [r.speculative for r in requests(engine)] == [False] * 4
+    assert [r.speculative for r in requests(engine)] == [False, True, True, False] * 2
+    assert {r.sampling.max_output_tokens for r in requests(engine)} == {64}
+    assert len(requests(engine)) == schedule.sends(plan)
     assert record.synthetic is not None
     assert record.synthetic.off.decode is not None
     assert record.synthetic.off.decode.n == 3
-    assert record.synthetic.on.decode is None
+    assert record.synthetic.on.decode is not None
+    assert record.synthetic.speedup is not None
+    assert record.synthetic.speedup.value == pytest.approx(1.6)
     assert record.overall is None
+    shown = present.result_view(record)
+    assert shown.headline == words.VERDICTS["synthetic"], "padding gives no verdict"
+    assert shown.tone == ""
+
+
+def test_synthetic_test_can_do_without_speculation(model: str) -> None:
+    engine = PacedEngine()
+    plan = padded_plan(model, padded_on=False)
+    record = Runner(engine, plan).run()
+    assert not any(o.speculative for o in loads(engine))
+    assert [r.speculative for r in requests(engine)] == [False] * 4
+    assert len(requests(engine)) == schedule.sends(plan)
+    assert record.synthetic is not None
+    assert record.synthetic.on.decode is None
+    assert "--off-only" in export.reproduce(plan)
+
+
+def test_padded_reply_that_does_not_end_is_stopped_and_said(
+    model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner_module, "ON_DEADLINE_S", 0.05)
+    ended = threading.Event()
+
+    class Stuck(PacedEngine):
+        def cancel(self, run_id: int) -> None:
+            super().cancel(run_id)
+            ended.set()
+
+    engine = Stuck(rates=[0.4])
+
+    def on_send(_n: int) -> None:
+        if requests(engine)[-1].speculative:
+            assert ended.wait(10), "nobody stopped the reply"
+
+    engine.on_send = on_send
+    record = Runner(engine, padded_plan(model)).run()
+    assert record.complete
+    assert record.synthetic is not None
+    assert record.synthetic.overdue
+    assert record.synthetic.off.decode is not None
+    assert record.synthetic.off.decode.n == 3
+    assert record.synthetic.on.decode is None
+    assert record.synthetic.acceptance is None, "the rate of a life that was ended"
+    assert words.SYNTHETIC_OVERDUE in report.text(record)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        BackendError("gpu_unsupported_ops", "GATHER_ND", ops="GATHER_ND"),
+        EngineCrashed(exit="signal 6 (abort)"),
+    ],
+)
+def test_model_that_cannot_load_with_speculation_is_measured_without(
+    model: str, problem: EngineError
+) -> None:
+    engine = PacedEngine(refuses_on=problem)
+    plan = make_plan(model, runs=3, depths=(0.0, 0.5), prefill_tokens=128, decode_tokens=64)
+    seen: list[Progress] = []
+    record = Runner(engine, plan, seen.append).run()
+    assert record.complete
+    assert record.on_missing is not None
+    assert record.on_missing.code == problem.code
+    assert not any(r.speculative for r in requests(engine))
+    assert record.overall is not None
+    assert record.overall.verdict is Verdict.CANNOT
+    assert record.overall.off.decode is not None
+    assert record.overall.on.decode is None
+    assert seen[-1].total == len(requests(engine))
+    text = report.text(record)
+    assert words.VERDICTS["cannot"] in text
+    assert report.why_off_only(record) in text
+    assert "Your conversation" not in text
+    view = present.result_view(record)
+    assert view.partial == report.why_off_only(record)
+    assert view.tone == "bad"
+    spec = AutoSpec([entry_of(record)]).choice(model, Backend.CPU)
+    assert spec.measured
+    assert not spec.on
+    assert words.CANNOT_HERE in spec.texts[SpecMode.AUTO]
+    assert spec.card == words.CANNOT_CARD
+
+
+def test_model_that_loads_neither_way_is_an_error(model: str) -> None:
+    engine = PacedEngine(load_error=BackendError("no_gpu_adapter"))
+    with pytest.raises(BackendError):
+        Runner(engine, make_plan(model)).run()
+    assert len(loads(engine)) == 2
 
 
 def test_stop_reasons_and_chunk_times_are_recorded(model: str) -> None:
