@@ -19,6 +19,7 @@ class FlowLayout(QLayout):
         self._items: list[QLayoutItem] = []
         self._gap = gap
         self._line_gap = line_gap
+        self._heights: dict[int, int] = {}
         self.push_from = -1
         self.setContentsMargins(0, 0, 0, 0)
 
@@ -48,8 +49,16 @@ class FlowLayout(QLayout):
     def hasHeightForWidth(self) -> bool:
         return True
 
+    def invalidate(self) -> None:
+        self._heights.clear()
+        super().invalidate()
+
     def heightForWidth(self, width: int) -> int:
-        return self._arrange(QRect(0, 0, width, 0), test=True)
+        """Kept until something changes: the layouts around ask again and again."""
+        height = self._heights.get(width)
+        if height is None:
+            height = self._heights[width] = self._arrange(QRect(0, 0, width, 0), test=True)
+        return height
 
     def sizeHint(self) -> QSize:
         shown = [i.sizeHint() for i in self._items if not i.isEmpty()]

@@ -34,7 +34,9 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fence:
+class Fence:
+    """An open code fence."""
+
     mark: str
     indent: int
 
@@ -89,11 +91,11 @@ def fence_open(line: str) -> re.Match[str] | None:
 class BlockSplitter:
     """Feed text, take pieces. `next()` is None when only the open rest is left."""
 
-    def __init__(self) -> None:
+    def __init__(self, fence: Fence | None = None) -> None:
         self._text = ""
         self._pos = 0
         self._final = False
-        self._fence: _Fence | None = None
+        self._fence = fence
         self._queue: deque[Piece] = deque()
         self._checked = -1
 
@@ -107,6 +109,22 @@ class BlockSplitter:
     def finish(self) -> None:
         """No more text will come: the rest is finished too."""
         self._final = True
+
+    @property
+    def may_part(self) -> bool:
+        """True between two pieces, with text left that a further splitter could go on with."""
+        if self._queue or self._pos >= len(self._text):
+            return False
+        if self._fence is None:
+            return True
+        line = self._text[self._pos : self._pos + 400].split("\n", 1)[0]
+        return not self._fence.may_close(line)
+
+    def part(self) -> tuple[str, Fence | None]:
+        """Gives up the text left and the fence it is in; what was taken before is the whole."""
+        rest, fence = self._text[self._pos :], self._fence
+        self._text, self._pos, self._fence, self._final = "", 0, None, True
+        return rest, fence
 
     @property
     def in_code(self) -> bool:
@@ -124,7 +142,7 @@ class BlockSplitter:
         if found is not None:
             if not complete:
                 return None
-            self._fence = _Fence(found[2], len(found[1]))
+            self._fence = Fence(found[2], len(found[1]))
             self._pos = min(len(self._text), self._pos + len(line) + 1)
             return Piece("code_start", found[3].strip())
         self._cut_text()
@@ -202,7 +220,7 @@ class BlockSplitter:
         if found is None:
             self._queue.append(Piece("text", source))
             return
-        fence = _Fence(found[2], len(found[1]))
+        fence = Fence(found[2], len(found[1]))
         self._queue.append(Piece("code_start", found[3].strip()))
         body: list[str] = []
         for line in lines[opening + 1 :]:
@@ -213,7 +231,7 @@ class BlockSplitter:
             self._queue.append(Piece("code_lines", "\n".join(body)))
         self._queue.append(Piece("code_end"))
 
-    def _next_code(self, fence: _Fence) -> Piece | None:
+    def _next_code(self, fence: Fence) -> Piece | None:
         lines: list[str] = []
         size = 0
         while size < CODE_PIECE:

@@ -8,31 +8,65 @@ kept: copying, storing and re-theming start from it. Main thread only.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 from PySide6.QtGui import QTextDocument
 
 from ui.format import clean_text
 from ui.frame_clock import BUDGET_S
-from ui.markdown_blocks import BlockSplitter
+from ui.markdown_blocks import BlockSplitter, Fence
 from ui.markdown_render import CodeRegion, Mark, MarkdownWriter
 
 
-class MarkdownStream:
-    """Renders into `document`. `step` returns True while there is more to do."""
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """What the stream of the next document goes on with: clean text, half of a line end,
+    whether that is all, and the code block it begins in."""
 
-    def __init__(self, document: QTextDocument) -> None:
+    text: str
+    held: str
+    final: bool
+    fence: Fence | None = None
+    language: str = ""
+
+
+class MarkdownStream:
+    """Renders into `document`. `step` returns True while there is more to do.
+
+    With a `limit` (characters) it is `full` once that much is finished: the owner then takes
+    the rest with `hand_over` and goes on in another document, so that no document grows
+    without bounds: Qt's cost of one edit grows with the document.
+    """
+
+    def __init__(
+        self, document: QTextDocument, limit: int = 0, before: Handover | None = None
+    ) -> None:
         document.setUndoRedoEnabled(False)
         self.document = document
+        self._limit = limit
+        self._before = before
         self._raw: list[str] = []
         self._restart()
+        if before is not None:
+            self._raw = [before.text + before.held]
+            self._held = before.held
+            self._take(before.text)
+            if before.final:
+                self.finish()
 
     def _restart(self) -> None:
         self.document.clear()
         self._writer = MarkdownWriter(self.document)
-        self._splitter = BlockSplitter()
+        self._splitter = BlockSplitter(self._before.fence if self._before else None)
+        self._clean: list[str] = []
+        self._written = 0
+        self.full = False
         self._final = False
         self._held = ""
         self._empty_code = False
+        if self._before is not None and self._before.fence is not None:
+            self._writer.code_start(self._before.language)
+            self._empty_code = True
         self._stable: Mark = self._writer.mark()
         self._tail = ""
         self._tail_shown = ""
@@ -51,6 +85,11 @@ class MarkdownStream:
         return self._writer.regions
 
     @property
+    def begins_in_code(self) -> bool:
+        """True when the document before ended inside of a code block."""
+        return self._before is not None and self._before.fence is not None
+
+    @property
     def ends_with_code(self) -> bool:
         return self._writer.ends_with_code
 
@@ -63,18 +102,43 @@ class MarkdownStream:
         # A carriage return may be half of a line end; half a pair waits for the other half.
         cut = len(text) - 1 if text.endswith("\r") and not self._final else len(text)
         self._held = text[cut:]
-        self._splitter.feed(clean_text(text[:cut]))
+        self._take(clean_text(text[:cut]))
+
+    def _take(self, clean: str) -> None:
+        self._clean.append(clean)
+        self._splitter.feed(clean)
+
+    def hand_over(self) -> Handover:
+        """Ends this document at the last finished block; the rest is for the next one."""
+        rest, fence = self._splitter.part()
+        language = self.regions[-1].language if fence is not None else ""
+        self._writer.begin()
+        self._drop_rest()
+        if fence is not None:
+            self._writer.code_end()
+        self._writer.end()
+        out = Handover(rest, self._held, self._final, fence, language)
+        whole = "".join(self._clean)
+        own = whole[: len(whole) - len(rest)]
+        self._raw, self._clean = [own], [own]
+        self._held, self._final = "", True
+        self.full, self._limit = False, 0
+        return out
 
     def finish(self) -> None:
         self._final = True
         if self._held:
             held, self._held = self._held, ""
-            self._splitter.feed(clean_text(held))
+            self._take(clean_text(held))
         self._splitter.finish()
         self._next_tail = 0.0
 
+    def again(self) -> None:
+        """Starts over with the same text (after a theme change); more of it may come."""
+        self.reset(self.text, self._final)
+
     def reset(self, text: str, final: bool = True) -> None:
-        """Starts over with another text (also after a theme change)."""
+        """Starts over with another text."""
         self._raw = [text]
         self._restart()
         self._feed(text)
@@ -116,6 +180,10 @@ class MarkdownStream:
             else:
                 writer.code_end()
             self._stable = writer.mark()
+            self._written += len(piece.text)
+            if 0 < self._limit <= self._written and self._splitter.may_part:
+                self.full = True
+                return False
             if time.perf_counter() > until:
                 return False
         return True

@@ -7,16 +7,25 @@ a click is only reported. Selecting survives while text streams in. Main thread 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-
-from PySide6.QtCore import QMimeData, QPoint, QPointF, QRectF, QSize, Qt, QUrl, Signal
+from PySide6.QtCore import (
+    QByteArray,
+    QCoreApplication,
+    QEvent,
+    QMimeData,
+    QPoint,
+    QRectF,
+    QSize,
+    Qt,
+    QUrl,
+    Signal,
+)
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QFocusEvent,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
-    QPen,
     QResizeEvent,
     QTextCharFormat,
     QTextCursor,
@@ -26,10 +35,11 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QTextBrowser, QTextEdit
 
 from ui import strings
+from ui.code_surface import paint_quotes, paint_region, region_rect, regions_between
 from ui.controls import button
-from ui.format import clean_text, plain
-from ui.markdown_render import CODE_HEAD, CODE_PAD, QUOTE, CodeRegion
-from ui.markdown_stream import MarkdownStream
+from ui.format import clean_text
+from ui.markdown_render import CODE_HEAD, CODE_PAD, CodeRegion
+from ui.markdown_stream import Handover, MarkdownStream
 from ui.theme import theme
 
 MAX_BUTTONS = 200
@@ -41,10 +51,15 @@ class MessageBody(QTextBrowser):
 
     link_clicked = Signal(str)
     menu_requested = Signal(QContextMenuEvent)
-    code_copied = Signal(str)
+    code_clicked = Signal(int)
+    """Copy was pressed on the code block with this number."""
     height_changed = Signal()
+    selecting = Signal(object)
+    """The pointer's global place while a selection is drawn with the mouse, None at its end."""
 
-    def __init__(self, name: str, markdown: bool = True) -> None:
+    def __init__(
+        self, name: str, markdown: bool = True, limit: int = 0, before: Handover | None = None
+    ) -> None:
         super().__init__()
         self.setProperty("kind", "body")
         self.setAccessibleName(name)
@@ -64,12 +79,15 @@ class MessageBody(QTextBrowser):
         self.setUndoRedoEnabled(False)
         self.viewport().setAutoFillBackground(False)
         self.document().setDocumentMargin(0)
-        self.stream = MarkdownStream(self.document()) if markdown else None
+        self.stream = MarkdownStream(self.document(), limit, before) if markdown else None
+        self.stale = False
+        """Emptied by a theme change while out of sight; made again by `wake`."""
         self._plain = ""
         self._caret = False
         self._copy_buttons: list[QPushButton] = []
         self._placed = 0
         self._height = 0
+        self._least = 0
         self.document().documentLayout().documentSizeChanged.connect(self._on_size_changed)
         self.anchorClicked.connect(self._on_anchor_clicked)
         self.setFixedHeight(theme().px(20))
@@ -106,22 +124,51 @@ class MessageBody(QTextBrowser):
             after.setPosition(min(anchor, end))
             after.setPosition(min(position, end), QTextCursor.MoveMode.KeepAnchor)
             self.setTextCursor(after)
+        if not more:
+            self._least = 0
         self._update_height()
         self._place_buttons()
         return more
 
-    def rerender(self) -> None:
-        """After a theme change: the raw text with new colours and sizes."""
+    def hand_over(self) -> Handover | None:
+        """What the next document goes on with, once this one holds as much as it may."""
+        if self.stream is None or not self.stream.full:
+            return None
+        out = self.stream.hand_over()
+        self._update_height()
+        self._place_buttons()
+        return out
+
+    def rest(self) -> None:
+        """Before a theme change, out of sight: emptied, but as tall as before."""
+        if self.stream is not None and not self.stale:
+            self.stale = True
+            self._least = self._height
+            self.document().clear()
+            for spare in self._copy_buttons:  # at once: later, they would be restyled first
+                spare.deleteLater()
+                QCoreApplication.sendPostedEvents(spare, QEvent.Type.DeferredDelete.value)
+            self._copy_buttons.clear()
+
+    def blank(self) -> None:
+        """Before a theme change: Qt would lay a long document out anew several times."""
+        if self.stream is not None:
+            self._least = self._height
+            self.document().clear()
+
+    def scale(self, by: float) -> None:
+        """A body at rest is about as tall as its text will be in the new size."""
+        self._least = round(self._least * by)
+        self._update_height()
+
+    def wake(self) -> None:
+        """After a theme change: the raw text with new colours and sizes, by `render_step`."""
+        self.stale = False
         if self.stream is None:
             self.set_plain(self._plain)
         else:
             self._placed = 0
-            self.stream.reset(self.stream.text)
-
-    def blank_if_large(self) -> None:
-        """Before a theme change: Qt would lay a long document out anew several times."""
-        if len(self.raw) > 30_000:
-            self.document().clear()
+            self.stream.again()
 
     def set_caret(self, on: bool) -> None:
         """A block after the last character while the answer grows."""
@@ -129,9 +176,10 @@ class MessageBody(QTextBrowser):
             self._caret = on
             self.viewport().update()
 
-    def loadResource(self, kind: int, name: QUrl | str) -> None:
-        """Nothing: a document of ours has no resources, whatever an answer says."""
-        return
+    def loadResource(self, kind: int, name: QUrl | str) -> QByteArray:
+        """Nothing: a document of ours has no resources, whatever an answer says. Not None,
+        with which Qt would go on to read a local file."""
+        return QByteArray(b" ")
 
     # Size
     def ideal_width(self) -> int:
@@ -153,7 +201,7 @@ class MessageBody(QTextBrowser):
         height = int(self.document().size().height() + 0.99)
         if self.stream is not None and self.stream.ends_with_code:
             height += theme().px(CODE_PAD + 2)
-        height = max(height, theme().px(19))
+        height = max(height, theme().px(19), self._least)
         if height != self._height:
             self._height = height
             self.setFixedHeight(height)
@@ -172,60 +220,18 @@ class MessageBody(QTextBrowser):
             clip = QRectF(event.rect())
             top = self.cursorForPosition(QPoint(0, event.rect().top())).position()
             end = self.cursorForPosition(QPoint(0, event.rect().bottom())).position()
-            for region in self._regions_between(top, end):
+            for region in regions_between(self.stream.regions, top, end):
                 area = self._region_rect(region)
                 if area.intersects(clip):
-                    self._paint_region(painter, area, region.language)
-            self._paint_quotes(painter, top, end)
+                    paint_region(painter, area, region.language)
+            paint_quotes(painter, self.document(), top, end)
             painter.end()
         super().paintEvent(event)
         if self._caret:
             self._paint_caret()
 
-    def _regions_between(self, top: int, end: int) -> list[CodeRegion]:
-        """Code blocks that may be seen between two positions, one more on either side."""
-        regions = self.stream.regions if self.stream is not None else []
-        low = bisect_left(regions, top, key=lambda r: r.last)
-        high = bisect_right(regions, end, key=lambda r: r.start)
-        return regions[max(0, low - 1) : high + 1]
-
     def _region_rect(self, region: CodeRegion) -> QRectF:
-        layout = self.document().documentLayout()
-        look = theme()
-        first = layout.blockBoundingRect(self.document().findBlock(region.start))
-        last = layout.blockBoundingRect(self.document().findBlock(region.last))
-        left = look.px(22) * region.indent
-        top = first.top() - look.px(CODE_HEAD + CODE_PAD)
-        bottom = last.bottom() + look.px(CODE_PAD)
-        width = self.viewport().width() - left
-        return QRectF(left + 0.5, top + 0.5, width - 1, bottom - top - 1)
-
-    def _paint_region(self, painter: QPainter, area: QRectF, language: str) -> None:
-        look = theme()
-        painter.setPen(QPen(look.color("line"), 1))
-        painter.setBrush(look.color("code"))
-        painter.drawRoundedRect(area, 8, 8)
-        head = area.top() + look.px(CODE_HEAD) - 1
-        painter.drawLine(QPointF(area.left(), head), QPointF(area.right(), head))
-        painter.setFont(look.font(12))
-        painter.setPen(look.color("muted"))
-        box = area.adjusted(look.px(12), 0, -look.px(70), 0)
-        box.setHeight(look.px(CODE_HEAD))
-        words = plain(language, 60).split()
-        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, words[0][:40] if words else "code")
-
-    def _paint_quotes(self, painter: QPainter, top: int, end: int) -> None:
-        layout = self.document().documentLayout()
-        look = theme()
-        block = self.document().findBlock(top)
-        while block.isValid() and block.position() <= end:
-            level = block.blockFormat().property(QUOTE)
-            if level:
-                area = layout.blockBoundingRect(block)
-                for step in range(int(level)):
-                    bar = QRectF(look.px(14) * step, area.top(), 3, area.height())
-                    painter.fillRect(bar, look.color("line"))
-            block = block.next()
+        return region_rect(self.document(), region, self.viewport().width())
 
     def _paint_caret(self) -> None:
         cursor = QTextCursor(self.document())
@@ -268,12 +274,8 @@ class MessageBody(QTextBrowser):
         made.setAccessibleName(strings.COPY_CODE)
         made.setToolTip(strings.COPY_CODE)
         made.setCursor(Qt.CursorShape.ArrowCursor)
-        made.clicked.connect(lambda _=False: self._on_copy_clicked(index))
+        made.clicked.connect(lambda _=False: self.code_clicked.emit(index))
         return made
-
-    def _on_copy_clicked(self, index: int) -> None:
-        if self.stream is not None and index < len(self.stream.regions):
-            self.code_copied.emit(self.stream.regions[index].code)
 
     # Finding
     def find_all(self, term: str, case: bool) -> list[QTextCursor]:
@@ -308,6 +310,22 @@ class MessageBody(QTextBrowser):
 
     def selected_text(self) -> str:
         return self.textCursor().selection().toPlainText()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        if event.buttons() & Qt.MouseButton.LeftButton and self.textCursor().hasSelection():
+            self.selecting.emit(event.globalPosition().toPoint())
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        self.selecting.emit(None)
+
+    def select_to(self, place: QPoint) -> None:
+        """Moves the loose end of the selection to a global place."""
+        cursor = self.textCursor()
+        at = self.cursorForPosition(self.viewport().mapFromGlobal(place)).position()
+        cursor.setPosition(at, QTextCursor.MoveMode.KeepAnchor)
+        self.setTextCursor(cursor)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

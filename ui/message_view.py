@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QMenu,
+    QPushButton,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -18,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from ui import format as fmt
 from ui import strings
+from ui.answer_text import AnswerText
 from ui.controls import flat_button, hline, icon_button, label
 from ui.message_body import MessageBody
 from ui.theme import theme
@@ -49,6 +51,8 @@ class MessageView(QFrame):
     attachment_opened = Signal(str)
     render_requested = Signal()
     height_changed = Signal()
+    selecting = Signal(object, object)
+    """(text, global place): the mouse draws a selection; place None: it ended."""
 
     def __init__(self, view: TurnView, divider: bool = False) -> None:
         super().__init__()
@@ -61,11 +65,12 @@ class MessageView(QFrame):
         self._waiting: QLabel | None = None
         self._is_user = view.role == "user"
         name = strings.YOU if self._is_user else strings.ANSWER
-        self.body = MessageBody(name, markdown=not self._is_user)
-        self.body.link_clicked.connect(self.link_clicked)
-        self.body.code_copied.connect(self.copied)
-        self.body.menu_requested.connect(self._on_menu_requested)
-        self.body.height_changed.connect(self.height_changed)
+        self.words = AnswerText(name, markdown=not self._is_user)
+        self.words.link_clicked.connect(self.link_clicked)
+        self.words.code_copied.connect(self.copied)
+        self.words.menu_requested.connect(self._on_menu_requested)
+        self.words.height_changed.connect(self.height_changed)
+        self.words.selecting.connect(self.selecting)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, theme().turn_gap)
         self._column.setSpacing(6)
@@ -77,8 +82,8 @@ class MessageView(QFrame):
         self._above = QVBoxLayout()
         self._above.setSpacing(4)
         self._column.addLayout(self._above)
-        self._versions = VersionSwitch()
-        self._versions.stepped.connect(lambda s: self._act("later" if s > 0 else "earlier"))
+        self._versions: VersionSwitch | None = None
+        self._continue: QPushButton | None = None
         self._ghosts: list[GhostButton] = []
         self._more: QToolButton
         self._bubble: QFrame | None = None
@@ -86,10 +91,15 @@ class MessageView(QFrame):
         if self._is_user:
             self._bubble = self._make_bubble()
         else:
-            self._column.addWidget(self.body)
+            self._column.addWidget(self.words)
             self.footer = Footer(self._make_actions())
             self._column.addWidget(self.footer)
         self._show(view, first=True)
+
+    @property
+    def body(self) -> MessageBody:
+        """The first document of the text."""
+        return self.words.parts[0]
 
     # Building
     def _make_bubble(self) -> QFrame:
@@ -97,7 +107,7 @@ class MessageView(QFrame):
         bubble.setProperty("kind", "bubble")
         inner = QVBoxLayout(bubble)
         inner.setContentsMargins(14, 10, 14, 10)
-        inner.addWidget(self.body)
+        inner.addWidget(self.words)
         more = GhostButton("more", strings.MORE, self._on_more)
         self._edit = GhostButton("edit", strings.EDIT, self.start_edit)
         self._ghosts = [self._edit, GhostButton("copy", "Copy message", self.copy_text), more]
@@ -106,8 +116,8 @@ class MessageView(QFrame):
         row = QHBoxLayout(self._bubble_row)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(2)
+        self._bubble_actions = row
         row.addStretch(1)
-        row.addWidget(self._versions)
         for ghost in self._ghosts:
             row.addWidget(ghost)
         row.addSpacing(4)
@@ -120,8 +130,29 @@ class MessageView(QFrame):
         copy.setAccessibleName("Copy message")
         self._more = icon_button("more", strings.MORE, self._on_more, 14)
         self._again = flat_button(strings.REGENERATE, lambda: self._act("regenerate"))
-        self._continue = flat_button(strings.CONTINUE, lambda: self._act("continue"))
-        return [self._continue, copy, self._again, self._more, self._versions]
+        return [copy, self._again, self._more]
+
+    def _show_versions(self, index: int, count: int) -> None:
+        """The switch is made for the few turns that have versions."""
+        if self._versions is None:
+            if count < 2:
+                return
+            self._versions = VersionSwitch()
+            self._versions.stepped.connect(lambda s: self._act("later" if s > 0 else "earlier"))
+            self._versions.setEnabled(not self._busy)
+            if self.footer is not None:
+                self.footer.add_action(self._versions)
+            else:
+                self._bubble_actions.insertWidget(1, self._versions)
+        self._versions.set_version(index, count)
+
+    def _show_continue(self, on: bool) -> None:
+        if self._continue is None and on and self.footer is not None:
+            self._continue = flat_button(strings.CONTINUE, lambda: self._act("continue"))
+            self._continue.setEnabled(not self._busy)
+            self.footer.add_action(self._continue, first=True)
+        if self._continue is not None:
+            self._continue.setVisible(on)
 
     def enterEvent(self, event: QEnterEvent) -> None:
         for ghost in self._ghosts:
@@ -138,12 +169,14 @@ class MessageView(QFrame):
     def set_busy(self, busy: bool) -> None:
         """While an answer runs, nothing that changes the branch may be asked for."""
         self._busy = busy
-        self._versions.setEnabled(not busy)
+        if self._versions is not None:
+            self._versions.setEnabled(not busy)
         if self._is_user:
             self._edit.setEnabled(not busy)
         else:
             self._again.setEnabled(not busy)
-            self._continue.setEnabled(not busy)
+            if self._continue is not None:
+                self._continue.setEnabled(not busy)
 
     def _show(self, view: TurnView, first: bool) -> None:
         old = self.view
@@ -151,9 +184,9 @@ class MessageView(QFrame):
         streaming = view.status == "streaming"
         if self._is_user:
             if first or view.text != old.text:
-                self.body.set_plain(view.text)
+                self.words.set_plain(view.text)
                 self.fit()
-        elif first or view.text != self.body.raw or not streaming:
+        elif first or view.text != self.words.raw or not streaming:
             self._show_text(view, first)
         if view.thought or self._thought is not None:
             self._show_thought(view, first)
@@ -161,12 +194,12 @@ class MessageView(QFrame):
             self._show_extras(view)
         self._show_error(view)
         self._show_waiting(view)
-        self._versions.set_version(view.version_index, view.version_count)
+        self._show_versions(view.version_index, view.version_count)
         if self.footer is not None:
             self.footer.set_view(view.footer)
             self.footer.setVisible(not streaming)
-            self._continue.setVisible(view.can_continue)
-            self.body.set_caret(streaming and bool(view.text or self.body.raw))
+            self._show_continue(view.can_continue)
+            self.words.set_caret(streaming and (bool(view.text) or self.words.has_text()))
         self._name()
 
     def _show_text(self, view: TurnView, first: bool) -> None:
@@ -174,11 +207,11 @@ class MessageView(QFrame):
         text = view.text or ("" if streaming or view.error else strings.EMPTY_ANSWER)
         if view.tool_steps and not view.text:
             text = ""
-        if not first and text == self.body.raw and self.body.stream is not None:
-            self.body.stream.finish()
+        if not first and text == self.words.raw:
+            self.words.finish()
         else:
-            self.body.set_markdown(text, final=not streaming)
-        self.body.setVisible(bool(text) or streaming)
+            self.words.set_markdown(text, final=not streaming)
+        self.words.setVisible(bool(text) or streaming)
         self.render_requested.emit()
 
     def _show_thought(self, view: TurnView, first: bool) -> None:
@@ -190,15 +223,16 @@ class MessageView(QFrame):
     def _thoughts(self) -> ThoughtView:
         if self._thought is None:
             self._thought = ThoughtView()
-            self._thought.body.link_clicked.connect(self.link_clicked)
-            self._thought.body.height_changed.connect(self.height_changed)
+            self._thought.words.link_clicked.connect(self.link_clicked)
+            self._thought.words.height_changed.connect(self.height_changed)
             self._thought.toggled_by_person.connect(lambda _: self.render_requested.emit())
             self._above.addWidget(self._thought)
         return self._thought
 
     def _update_thought(self) -> None:
         if self._thought is not None:
-            self._thought.set_thinking(self.view.status == "streaming" and not self.body.raw)
+            streaming = self.view.status == "streaming"
+            self._thought.set_thinking(streaming and not self.words.has_text())
 
     def _show_extras(self, view: TurnView) -> None:
         if self._extras is not None:
@@ -236,7 +270,7 @@ class MessageView(QFrame):
 
     def _show_waiting(self, view: TurnView) -> None:
         words = strings.WAITING.get(view.waiting, "")
-        shown = view.status == "streaming" and bool(words) and not self.body.raw
+        shown = view.status == "streaming" and bool(words) and not self.words.has_text()
         if self._waiting is None:
             if not shown:
                 return
@@ -245,7 +279,7 @@ class MessageView(QFrame):
         self._waiting.setText(words)
         self._waiting.setVisible(shown)
         if not self._is_user and view.status == "streaming":
-            self.body.setVisible(not shown)
+            self.words.setVisible(not shown)
 
     def _insert_below(self, widget: QWidget) -> None:
         """Under the text, above the footer of an answer."""
@@ -253,60 +287,79 @@ class MessageView(QFrame):
 
     def _name(self) -> None:
         who = strings.YOU if self._is_user else strings.ANSWER
-        self.setAccessibleName(f"{who}: {self.plain_text()[:4000]}")
+        self.setAccessibleName(f"{who}: {self.words.beginning(4000)}")
 
     def plain_text(self) -> str:
         """What is shown, without any markup."""
-        return self.body.toPlainText()
+        return self.words.toPlainText()
 
     # Streaming
     def stream(self, text: str, thought: str) -> None:
         """Adds pieces; drawn when `render_step` is called."""
         if thought:
             self._thoughts().append(thought)
-        if text and self.body.stream is not None:
-            begins = not self.body.raw
-            self.body.stream.append(text)
+        if text and not self._is_user:
+            begins = not self.words.has_text()
+            self.words.append(text)
             if begins:
                 if self._waiting is not None:
                     self._waiting.hide()
-                self.body.show()
-                self.body.set_caret(True)
+                self.words.show()
+                self.words.set_caret(True)
         self._update_thought()
 
     def render_step(self, budget_s: float) -> bool:
         more = False
         if self._thought is not None and self._thought.is_open():
-            more = self._thought.body.render_step(budget_s)
-        more = self.body.render_step(budget_s) or more
+            more = self._thought.words.render_step(budget_s)
+        more = self.words.render_step(budget_s) or more
+        self.settle()
         if not more and self.view.status != "streaming":
             self._name()
         return more
 
+    def settle(self) -> None:
+        """Passes a new height of the text on to the layouts around at once."""
+        self.words.settle()
+        if self._bubble is None:
+            self._column.activate()
+
     def raw_text(self) -> str:
-        return self.body.raw if not self._is_user else self.view.text
+        return self.words.raw if not self._is_user else self.view.text
 
     def raw_thought(self) -> str:
-        return self._thought.body.raw if self._thought is not None else self.view.thought
+        return self._thought.words.raw if self._thought is not None else self.view.thought
 
-    def before_restyle(self) -> None:
-        self.body.blank_if_large()
+    def before_restyle(self, top: int, bottom: int) -> None:
+        """Before a theme change; `top` and `bottom` are what is seen, in this widget's px."""
+        for words in self._texts():
+            above = words.mapTo(self, QPoint(0, 0)).y()
+            words.before_restyle(top - above, bottom - above)
 
     def restyle(self) -> None:
         """After a theme change."""
         self._column.setContentsMargins(0, 0, 0, theme().turn_gap)
-        self.body.rerender()
-        if self._thought is not None:
-            self._thought.body.rerender()
+        for words in self._texts():
+            words.restyle()
         self.fit()
         self.render_requested.emit()
+
+    def wake(self, top: int, bottom: int) -> None:
+        """Makes again what a theme change emptied between `top` and `bottom`."""
+        for words in self._texts():
+            above = words.mapTo(self, QPoint(0, 0)).y()
+            if words.resting() and words.wake(top - above, bottom - above):
+                self.render_requested.emit()
+
+    def _texts(self) -> list[AnswerText]:
+        return [self.words] if self._thought is None else [self.words, self._thought.words]
 
     def fit(self) -> None:
         """Makes the bubble as wide as its text, up to its share of the column."""
         if self._bubble is None or self._editor is not None:
             return
         room = max(120, int(self.width() * BUBBLE_SHARE) - theme().px(20)) - 28
-        self.body.setFixedWidth(max(24, min(room, self.body.ideal_width())))
+        self.words.set_text_width(max(24, min(room, self.words.ideal_width())))
         self._bubble.setVisible(bool(self.view.text))
 
     # Editing
@@ -358,13 +411,13 @@ class MessageView(QFrame):
     def _on_more(self) -> None:
         self._menu().popup(self._more.mapToGlobal(QPoint(0, self._more.height())))
 
-    def _on_menu_requested(self, event: QContextMenuEvent) -> None:
-        self._menu(self.body.anchorAt(event.pos())).popup(event.globalPos())
+    def _on_menu_requested(self, event: QContextMenuEvent, link: str) -> None:
+        self._menu(link).popup(event.globalPos())
 
     def _menu(self, link: str = "") -> QMenu:
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        selected = self.body.selected_text()
+        selected = self.words.selected_text()
         if selected:
             menu.addAction("Copy selection", lambda: self.copied.emit(selected))
         if link:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QScrollArea
 from ui import strings
 from ui.controls import button
 
-NEAR = 600
+NEAR = 1500
 """Pixels from an edge at which more content is made."""
 END_SLACK = 12
 

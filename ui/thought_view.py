@@ -9,33 +9,32 @@ from __future__ import annotations
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ui import strings
-from ui.message_body import MessageBody
+from ui.answer_text import AnswerText
 from ui.turn_parts import Disclosure
 
 
 class ThoughtView(Disclosure):
-    """`body` holds the text; its rendering is driven by the owner."""
+    """`words` holds the text; its rendering is driven by the owner."""
 
     def __init__(self) -> None:
-        self.body = MessageBody(strings.THOUGHTS)
+        self.words = AnswerText(strings.THOUGHTS)
         frame = QWidget()
         inner = QVBoxLayout(frame)
         inner.setContentsMargins(12, 0, 0, 4)
-        inner.addWidget(self.body)
+        inner.addWidget(self.words)
         super().__init__(strings.THOUGHTS, frame)
         self._touched = False
         self.toggled_by_person.connect(self._on_toggled)
 
     def show_text(self, text: str, first: bool, streaming: bool) -> None:
         """Sets the whole text; what is already there is only finished."""
-        if first or text != self.body.raw:
-            self.body.set_markdown(text, final=not streaming)
-        elif not streaming and self.body.stream is not None:
-            self.body.stream.finish()
+        if first or text != self.words.raw:
+            self.words.set_markdown(text, final=not streaming)
+        elif not streaming:
+            self.words.finish()
 
     def append(self, text: str) -> None:
-        if self.body.stream is not None:
-            self.body.stream.append(text)
+        self.words.append(text)
 
     def set_thinking(self, on: bool) -> None:
         """True while thoughts come and no answer yet."""

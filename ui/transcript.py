@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from ui import strings
 from ui.code_highlighter import warm_up
 from ui.controls import announce, label
+from ui.drag_scroller import DragScroller
 from ui.frame_clock import BACKLOG_BUDGET_S, BUDGET_S, FrameClock
 from ui.message_view import MessageView
 from ui.scroll_follower import NEAR, FollowingScrollArea
@@ -26,6 +27,8 @@ from ui.transcript_find import TranscriptFind
 from ui.views import TurnView
 
 WINDOW = 100
+AHEAD = 900
+"""Pixels above and below the screen within which a new look is given to what is there."""
 FIRST = 12
 """Turns built at once when a conversation opens; the rest of the window follows on frames."""
 MARGIN = 16
@@ -60,6 +63,8 @@ class Transcript(FollowingScrollArea):
         self._first = 0
         self._last = 0
         self._left_at: int | None = None
+        self._resting = False
+        self._drag = DragScroller(self)
         self._find = TranscriptFind(self)
         self._dirty: dict[str, None] = {}
         self._clock = FrameClock(self)
@@ -225,6 +230,7 @@ class Transcript(FollowingScrollArea):
         view.link_clicked.connect(self.link_clicked)
         view.attachment_opened.connect(self.attachment_opened)
         view.render_requested.connect(lambda: self._want_render(turn.node_id))
+        view.selecting.connect(self._drag.follow)
         view.setMinimumWidth(40)
         self._views[turn.node_id] = view
         self._column.insertWidget(max(0, at - self._first), view)
@@ -254,7 +260,7 @@ class Transcript(FollowingScrollArea):
             self._first = at
             view = self._make_view(at)
             self._fit(view)
-            self._render_view(view, 0.05)
+            self._render_view(view, BUDGET_S)
         self._hold(before)
 
     def _hold(self, from_bottom: int) -> None:
@@ -293,17 +299,21 @@ class Transcript(FollowingScrollArea):
                 self._drop_view(view)
             self._last -= 1
 
-    def _on_edges(self) -> None:
+    def _on_edges(self) -> bool:
+        """Makes a turn near the edge that is close, one at a time; False when none is."""
         if self._left_at is not None and not self._views:
-            return
+            return False
         bar = self.verticalScrollBar()
         if self._first > 0 and bar.value() < NEAR:
-            self._extend_up(4)
+            self._extend_up(1)
             self._trim_bottom()
         elif self._last < len(self._turns) and bar.value() > bar.maximum() - NEAR:
-            self._extend_down(4)
+            self._extend_down(1)
         elif self._first > max(0, self._last - WINDOW) and self._follow:
-            self._extend_up(2)
+            self._extend_up(1)
+        else:
+            return False
+        return True
 
     # Rendering
     def _want_render(self, node_id: str) -> None:
@@ -313,6 +323,8 @@ class Transcript(FollowingScrollArea):
     def _on_tick(self) -> None:
         streaming = bool(self._turns) and self._turns[-1].status == "streaming"
         until = time.perf_counter() + (BUDGET_S if streaming else BACKLOG_BUDGET_S)
+        self._wake()
+        kept = self._kept_place() if self._dirty and not self._follow else None
         for node_id in list(self._dirty):
             view = self._views.get(node_id)
             if view is None or not self._render_view(view, until - time.perf_counter()):
@@ -320,11 +332,29 @@ class Transcript(FollowingScrollArea):
             if time.perf_counter() > until:
                 break
         if self._follow:
+            self._settle()
             self._stick()
-        if time.perf_counter() < until and not self._dirty:
-            self._on_edges()
-        if self._dirty or (self._follow and self._first > max(0, self._last - WINDOW)):
+        elif kept is not None:
+            self._keep_place(*kept)
+        made = time.perf_counter() < until and not self._dirty and self._on_edges()
+        if self._dirty or made:
             self._clock.request(soon=not streaming)
+
+    def _kept_place(self) -> tuple[QWidget, int] | None:
+        """The first text on screen and where it stands, to be found again."""
+        for view in self.message_views():
+            if view.mapTo(self.viewport(), QPoint(0, view.height())).y() > 0:
+                for part in view.words.parts:
+                    y = part.mapTo(self.viewport(), QPoint(0, 0)).y()
+                    if y + part.height() > 0:
+                        return part, y
+        return None
+
+    def _keep_place(self, widget: QWidget, y: int) -> None:
+        self._settle()
+        moved = widget.mapTo(self.viewport(), QPoint(0, 0)).y() - y
+        if moved:
+            self._scroll_to(self.verticalScrollBar().value() + moved)
 
     def _render_view(self, view: MessageView, budget_s: float) -> bool:
         more = view.render_step(max(0.001, budget_s))
@@ -333,8 +363,8 @@ class Transcript(FollowingScrollArea):
         return more
 
     def _render_now(self) -> None:
-        """Renders what is visible at once, within a fifth of a second."""
-        until = time.perf_counter() + 0.2
+        """Renders what is visible at once, within a tenth of a second."""
+        until = time.perf_counter() + 0.1
         for node_id in reversed(list(self._dirty)):
             view = self._views[node_id]
             self._fit(view)
@@ -347,6 +377,7 @@ class Transcript(FollowingScrollArea):
         width = min(COLUMN, max(200, self.viewport().width() - 2 * MARGIN - SCROLLBAR))
         view.resize(width, view.height())
         view.fit()
+        view.settle()
 
     def _refresh_busy(self) -> None:
         busy = any(t.status == "streaming" for t in self._turns[-2:])
@@ -371,12 +402,27 @@ class Transcript(FollowingScrollArea):
             self._dirty.clear()
             self._first = self._last = 0
             return
-        for view in self._views.values():
-            view.before_restyle()
+        for view, top in self._tops():
+            view.before_restyle(top, top + self.viewport().height())
 
     def _on_theme_changed(self) -> None:
         for view in self._views.values():
             view.restyle()
+        self._resting = True
+        self._clock.request()
+
+    def _tops(self) -> list[tuple[MessageView, int]]:
+        """Each turn with the y of the screen's top in it."""
+        return [
+            (view, -view.mapTo(self.viewport(), QPoint(0, 0)).y()) for view in self._views.values()
+        ]
+
+    def _wake(self) -> None:
+        """Makes again what a theme change emptied, once it is nearly seen."""
+        if self._resting:
+            height = self.viewport().height()
+            for view, top in self._tops():
+                view.wake(top - AHEAD, top + height + AHEAD)
 
     def _top_turn(self) -> int:
         """Position of the first turn on screen."""
@@ -415,13 +461,12 @@ class Transcript(FollowingScrollArea):
         self._settle()
 
     def on_moved(self, near_edge: bool) -> None:
-        self._clock.request()
-        if near_edge:
-            QTimer.singleShot(0, self, self._on_edges)
+        self._clock.request(soon=near_edge)
 
     def on_width_changed(self) -> None:
         for view in self._views.values():
             self._fit(view)
+        self._settle()
 
     def on_resized(self) -> None:
         self._place_empty()
@@ -462,10 +507,11 @@ class Transcript(FollowingScrollArea):
     def reveal(self, view: MessageView, place: Callable[[], int]) -> None:
         """Renders `view` whole, then scrolls so that y `place()` in its text is seen."""
         self._follow = False
+        view.wake(0, view.height())
         while self._render_view(view, 0.1):
             pass
         self._settle()
-        y = view.body.mapTo(self._page, QPoint(0, place())).y()
+        y = view.words.mapTo(self._page, QPoint(0, place())).y()
         self._scroll_to(max(0, y - self.viewport().height() // 3))
         self._update_jump()
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from PySide6.QtGui import QTextCursor
-
 if TYPE_CHECKING:
+    from ui.answer_text import Hit
     from ui.message_view import MessageView
     from ui.transcript import Transcript
 
@@ -34,14 +33,14 @@ class TranscriptFind:
                 self._hits += [(at, n) for n in range(count)]
         if term or self._marked:
             for view in self._transcript.message_views():
-                view.body.mark_hits(self._places(view))
+                view.words.mark_hits(self._places(view))
         self._marked = bool(term)
         return len(self._hits)
 
     def mark(self, view: MessageView) -> None:
         """Marks the hits of one turn, after it was rendered."""
         if self._term:
-            view.body.mark_hits(self._places(view))
+            view.words.mark_hits(self._places(view))
 
     def goto(self, index: int) -> None:
         if not 0 <= index < len(self._hits):
@@ -49,7 +48,7 @@ class TranscriptFind:
         at, nth = self._hits[index]
         self._transcript.show_window_at(at)
         for other in self._transcript.message_views():
-            other.body.mark_hits(self._places(other))
+            other.words.mark_hits(self._places(other))
         view = self._transcript.view_of(self._transcript.turns()[at].node_id)
         if view is None:
             return
@@ -59,10 +58,10 @@ class TranscriptFind:
             if not hits:
                 return 0
             current = min(nth, len(hits) - 1)
-            view.body.mark_hits(hits, current)
-            return view.body.cursorRect(QTextCursor(hits[current])).top()
+            view.words.mark_hits(hits, current)
+            return view.words.y_of(hits[current])
 
         self._transcript.reveal(view, place)
 
-    def _places(self, view: MessageView) -> list[QTextCursor]:
-        return view.body.find_all(self._term, self._case) if self._term else []
+    def _places(self, view: MessageView) -> list[Hit]:
+        return view.words.find_all(self._term, self._case) if self._term else []

@@ -216,7 +216,7 @@ class Footer(QWidget):
         super().__init__()
         left = QWidget()
         self._flow = FlowLayout(left, gap=10, line_gap=1)
-        right = QHBoxLayout()
+        self._right = right = QHBoxLayout()
         right.setSpacing(2)
         for widget in actions:
             right.addWidget(widget)
@@ -230,6 +230,9 @@ class Footer(QWidget):
         row.setAlignment(right, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
         self._parts: list[QLabel] = []
         self._view: FooterView | None = None
+
+    def add_action(self, widget: QWidget, first: bool = False) -> None:
+        self._right.insertWidget(0 if first else self._right.count(), widget)
 
     def set_view(self, view: FooterView | None) -> None:
         if view == self._view:
