@@ -186,7 +186,10 @@ class _Job:
 
     def wait(self) -> Record | None:
         """Blocks until it ends. The first Ctrl+C cancels, a second one ends the engine."""
-        self._thread.start()
+        try:
+            self._thread.start()
+        except KeyboardInterrupt:  # start() waits for the thread; on a busy machine long enough
+            self._interrupt()
         while not self._ended.is_set():
             try:
                 # Not join(): before CPython 3.12 an interrupted join takes the thread for dead.
