@@ -114,12 +114,13 @@ class BenchPages:
         record = self._record
         if record is None:
             return
-        text = {
+        texts = {
             "row": export.markdown_row,
             "table": export.table,
             "command": lambda r: export.reproduce(r.plan),
-        }[kind](record)
-        QGuiApplication.clipboard().setText(text)
+        }
+        make: Callable[[Record], str] = texts[kind]
+        QGuiApplication.clipboard().setText(make(record))
 
     def _save(self, kind: str) -> None:
         record = self._record

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
@@ -85,7 +87,9 @@ class ResultTable(QTableWidget):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         for column in range(len(view.head)):
-            self.horizontalHeaderItem(column).setTextAlignment(right if column else left)
+            title = self.horizontalHeaderItem(column)
+            if title is not None:
+                title.setTextAlignment(right if column else left)
         for r, cells in enumerate(rows):
             for c, text in enumerate(cells):
                 item = QTableWidgetItem(text)
@@ -155,7 +159,7 @@ class ResultPane(QWidget):
         row = QHBoxLayout()
         row.setSpacing(2)
         for key, title in words.PICTURES.items():
-            tab = button(title, "flat13", lambda k=key: self._choose(k))
+            tab = button(title, "flat13", partial(self._choose, key))
             tab.setCheckable(True)
             self._tabs[key] = tab
             row.addWidget(tab)
@@ -168,7 +172,7 @@ class ResultPane(QWidget):
         self.copy_row = button(words.COPY_ROW, "", lambda: self.copy_requested.emit("row"))
         menu = QMenu(place)
         for key, text in (("table", words.COPY_TABLE), ("command", words.COPY_COMMAND)):
-            menu.addAction(text, lambda k=key: self.copy_requested.emit(k))
+            menu.addAction(text, partial(self.copy_requested.emit, key))
         menu.addSeparator()
         for key, text in (
             ("csv", words.EXPORT_CSV),
@@ -176,7 +180,7 @@ class ResultPane(QWidget):
             ("png", words.EXPORT_PNG),
             ("svg", words.EXPORT_SVG),
         ):
-            menu.addAction(text, lambda k=key: self.save_requested.emit(k))
+            menu.addAction(text, partial(self.save_requested.emit, key))
         self.export = menu_button(words.EXPORT, menu)
         self.baseline = button(words.SET_BASELINE, "", self._on_baseline)
         self.details = button(words.DETAILS, "flat13", self._on_details)

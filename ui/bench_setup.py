@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
@@ -20,6 +22,7 @@ from ui import format as fmt
 from ui import strings
 from ui.bench_views import BenchChoice, TargetView
 from ui.controls import button, label, menu_button, primary_button
+from ui.dialog_size import open_at
 from ui.layouts import FlowLayout
 from ui.theme import theme
 
@@ -76,7 +79,7 @@ class PromptDialog(QDialog):
         done.setDefault(True)
         row.addWidget(done)
         body.addLayout(row)
-        self.resize(theme().px(480), theme().px(300))
+        open_at(self, 480, 300)
         self.accepted.connect(lambda: self.accepted_text.emit(self.field.toPlainText().strip()))
 
 
@@ -125,12 +128,12 @@ class BenchSetup(QWidget):
         per = menu.addMenu(words.PER_CLASS)
         group = QActionGroup(self)
         for count in PER_CLASS:
-            action = per.addAction(str(count), lambda n=count: self._set_per_class(n))
+            action = per.addAction(str(count), partial(self._set_per_class, count))
             action.setCheckable(True)
             action.setChecked(count == self.per_class)
             group.addAction(action)
         menu.addSeparator()
-        self.depth = self._box(menu, words.DEPTH_SWEEP)
+        self.depth_sweep = self._box(menu, words.DEPTH_SWEEP)
         self.synthetic = self._box(menu, words.SYNTHETIC)
         return menu
 
@@ -145,7 +148,7 @@ class BenchSetup(QWidget):
         menu = QMenu(self)
         group = QActionGroup(self)
         for count in RUNS:
-            action = menu.addAction(_runs(count), lambda n=count: self._set_runs(n))
+            action = menu.addAction(_runs(count), partial(self._set_runs, count))
             action.setCheckable(True)
             action.setChecked(count == self.runs)
             group.addAction(action)
@@ -158,7 +161,7 @@ class BenchSetup(QWidget):
             per_class=self.per_class,
             runs=self.runs,
             own_prompt=self._own,
-            depth=self.depth.isChecked(),
+            depth=self.depth_sweep.isChecked(),
             synthetic=self.synthetic.isChecked(),
         )
 
@@ -177,7 +180,7 @@ class BenchSetup(QWidget):
         menu.clear()
         models, backends = QActionGroup(menu), QActionGroup(menu)
         for path, name in view.models:
-            action = menu.addAction(fmt.plain(name, 60), lambda p=path: self._choose(p, None))
+            action = menu.addAction(fmt.plain(name, 60), partial(self._choose, path, None))
             action.setCheckable(True)
             action.setChecked(path == view.path)
             action.setToolTip(fmt.tip(path))
@@ -186,7 +189,7 @@ class BenchSetup(QWidget):
         menu.addSeparator()
         for backend in view.backends:
             name = strings.BACKENDS[backend]
-            action = menu.addAction(name, lambda b=backend: self._choose("", b))
+            action = menu.addAction(name, partial(self._choose, "", backend))
             action.setCheckable(True)
             action.setChecked(backend is view.backend)
             backends.addAction(action)

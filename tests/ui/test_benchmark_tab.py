@@ -90,7 +90,7 @@ def test_empty_state_offers_to_measure(tab: BenchmarkTab, qtbot: QtBot) -> None:
 def test_ticked_boxes_are_what_is_asked(tab: BenchmarkTab) -> None:
     tab.setup.set_workloads(("code",))
     tab.setup.set_own_prompt("Hello there")
-    tab.setup.depth.setChecked(True)
+    tab.setup.depth_sweep.setChecked(True)
     next(a for a in tab.setup.runs_menu.actions() if a.text() == "10 runs").trigger()
     choice = tab.setup.choice()
     assert (choice.workloads, choice.runs) == (("code",), 10)
