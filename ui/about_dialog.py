@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from ui import strings
 from ui.controls import button, label
+from ui.dialog_size import open_at
 from ui.icons import app_icon
 from ui.theme import theme
 from ui.views import AboutView
@@ -62,7 +63,7 @@ class AboutDialog(QDialog):
         close.setDefault(True)
         last.addWidget(close)
         body.addLayout(last)
-        self.resize(theme().px(560), self.sizeHint().height())
+        open_at(self, 560)
 
     def _add_licences(self, body: QVBoxLayout) -> None:
         choice = QComboBox()

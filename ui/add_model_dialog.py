@@ -18,9 +18,9 @@ from PySide6.QtWidgets import (
 from ui import model_strings as words
 from ui import strings
 from ui.controls import Card, ElidedLabel, announce, button, label, primary_button
+from ui.dialog_size import open_at
 from ui.format import DOT
 from ui.model_views import HubFileView, RowAction
-from ui.theme import theme
 
 
 class AddModelDialog(QDialog):
@@ -77,7 +77,7 @@ class AddModelDialog(QDialog):
         body.addLayout(self._ways)
         body.addWidget(self._scroll, 1)
         body.addLayout(foot)
-        self.resize(theme().px(560), theme().px(420))
+        open_at(self, 560, 420)
         self.field.setFocus()
 
     def set_busy(self, sentence: str) -> None:

@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 from ui import model_strings as words
 from ui import strings
 from ui.controls import ChoiceRow, ElidedLabel, button, hline, label
+from ui.dialog_size import open_at
 from ui.model_views import CacheRowView, StorageView
-from ui.theme import theme
 
 
 class StorageDialog(QDialog):
@@ -87,8 +87,7 @@ class StorageDialog(QDialog):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(scroll, 1)
         outer.addLayout(foot)
-        self.resize(theme().px(680), theme().px(560))
-        self.setMinimumSize(theme().px(420), theme().px(300))
+        open_at(self, 680, 560, least=(420, 300))
         close.setDefault(True)
 
     def _head(self, title: str, action: str, slot: object) -> QHBoxLayout:

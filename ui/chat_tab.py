@@ -7,7 +7,7 @@ Main thread only.
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QUrl, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
@@ -18,9 +18,14 @@ from ui.conversation_tabs import ConversationTabs
 from ui.notice_bar import NoticeBar
 from ui.status_header import StatusHeader
 from ui.theme import theme
+from ui.tool_page import PageArea, SnugPage
 from ui.views import TabView
 
 FOLD_BELOW = 900
+PANEL_ALONE_BELOW = 640
+"""Widths before scaling."""
+COMPACT_BELOW = 330
+"""Height in px at 100 % text size under which everything around the words makes room."""
 
 
 def open_link(target: str) -> None:
@@ -48,13 +53,15 @@ class ChatTab(QWidget):
         self._stack = QStackedWidget()
         self._welcome: QWidget | None = None
         self._sidebar: QWidget | None = None
+        self._inspector: QWidget | None = None
         self._wanted = True
         self._folded = False
+        self._compact = False
         self._fold_button = icon_button("sidebar", "Show conversations", self.toggle_sidebar)
         self._fold_button.hide()
         self.header.add_left(self._fold_button)
-        main = QWidget()
-        column = QVBoxLayout(main)
+        main = SnugPage()
+        column = main.body
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         for widget in (self.header, self.notices, self.tabs):
@@ -65,7 +72,10 @@ class ChatTab(QWidget):
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(1)
-        self.splitter.addWidget(main)
+        # With large text in a small window the bars alone may be taller than the window.
+        self._main = PageArea()
+        self._main.setWidget(main)
+        self.splitter.addWidget(self._main)
         self.splitter.setStretchFactor(0, 1)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -75,6 +85,7 @@ class ChatTab(QWidget):
         self.tabs.new_requested.connect(self.new_requested)
         self.tabs.moved.connect(self.tab_moved)
         self.tabs.hide()
+        theme().changed.connect(self._refresh_compact)
 
     # Places for parts made elsewhere
     def set_sidebar(self, widget: QWidget) -> None:
@@ -97,6 +108,8 @@ class ChatTab(QWidget):
         """A panel on the right (settings of the conversation); hidden until asked for."""
         self.splitter.addWidget(widget)
         widget.hide()
+        self._inspector = widget
+        widget.installEventFilter(self)
 
     def set_find_bar(self, widget: QWidget) -> None:
         """A bar between the conversation tabs and the transcript."""
@@ -116,6 +129,7 @@ class ChatTab(QWidget):
         if page is None:
             page = ConversationPage(view.key)
             page.link_activated.connect(open_link)
+            page.set_compact(self._compact)
             self._pages[view.key] = page
             self._stack.addWidget(page)
             self.tabs.add(view)
@@ -187,10 +201,30 @@ class ChatTab(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        folded = self.width() < FOLD_BELOW
+        folded = self.width() < theme().px(FOLD_BELOW)
         if folded != self._folded:
             self._folded = folded
             self._apply_fold()
+        self._apply_panel()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._inspector and event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
+            self._apply_panel(event.type() == QEvent.Type.Show)
+        return super().eventFilter(watched, event)
+
+    def _apply_panel(self, shown: bool | None = None) -> None:
+        """Where there is no room for both, the panel stands in the place of the chat."""
+        if self._inspector is not None:
+            shown = self._inspector.isVisibleTo(self) if shown is None else shown
+            self._main.setVisible(not shown or self.width() >= theme().px(PANEL_ALONE_BELOW))
+        self._refresh_compact()
+
+    def _refresh_compact(self) -> None:
+        compact = self.height() < theme().px(COMPACT_BELOW)
+        if compact != self._compact:
+            self._compact = compact
+            for part in (self.header, self.notices, self.tabs, *self._pages.values()):
+                part.set_compact(compact)
 
     def _apply_fold(self) -> None:
         if self._sidebar is not None:

@@ -33,6 +33,7 @@ from PySide6.QtWidgets import (
 from ui import format as fmt
 from ui import strings_history as words
 from ui.controls import label
+from ui.dialog_size import open_at
 from ui.theme import theme
 
 MOST = 60
@@ -145,7 +146,7 @@ class CommandPalette(QDialog):
         body.addWidget(self.field)
         body.addWidget(self.none, 1)
         body.addWidget(self.list, 1)
-        self.resize(theme().px(520), theme().px(380))
+        open_at(self, 520, 380)
         self._fill("")
 
     def place(self) -> None:

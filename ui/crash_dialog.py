@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from ui import strings
 from ui import strings_report as words
 from ui.controls import button, label
+from ui.dialog_size import open_at
 from ui.theme import theme
 
 
@@ -68,7 +69,7 @@ class CrashDialog(QDialog):
         self.save.setDefault(True)
         row.addWidget(self.save)
         body.addLayout(row)
-        self.resize(theme().px(600), theme().px(520))
+        open_at(self, 600, 520)
 
     def set_files(self, files: Sequence[tuple[str, str]]) -> None:
         """Shows these parts; keeps the chosen one where it still exists."""

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from ui import format as fmt
 from ui import strings
 from ui.controls import button, label
+from ui.dialog_size import room
 from ui.theme import theme
 from ui.views import NoticeAction
 
@@ -78,8 +79,9 @@ class AskDialog(QDialog):
             if action.primary or action is actions[-1]:
                 out.setDefault(True)
         body.addLayout(row)
-        self.setMinimumWidth(theme().px(380))
-        self.setMaximumWidth(theme().px(560))
+        most = room(self).width()
+        self.setMinimumWidth(min(theme().px(380), most))
+        self.setMaximumWidth(min(theme().px(560), most))
         self.finished.connect(lambda _: self.answered.emit(self._answer))
 
     def add(self, widget: QWidget) -> None:

@@ -22,7 +22,7 @@ from engine.types import Backend, SpecMode
 from ui import format as fmt
 from ui import strings
 from ui.controls import ChoiceRow, ElidedLabel, button, label, primary_button
-from ui.theme import theme
+from ui.dialog_size import open_at
 from ui.turn_parts import Disclosure
 from ui.views import LoadChoice, LoadDialogView
 
@@ -60,9 +60,7 @@ class LoadDialog(QDialog):
         body.addSpacing(2)
         body.addWidget(self._advanced(view))
         body.addLayout(self._last_row(view))
-        self.setMinimumWidth(theme().px(480))
-        width = theme().px(600)
-        self.resize(width, body.heightForWidth(width))
+        open_at(self, 600, least=(480, 0))
         self.load_button.setFocus()
 
     def _backend_row(self, view: LoadDialogView) -> ChoiceRow:

@@ -16,6 +16,7 @@ from ui import format as fmt
 from ui import strings
 from ui import strings_core as words
 from ui.controls import ElidedLabel, button, label, primary_button
+from ui.dialog_size import open_at
 from ui.theme import theme
 
 
@@ -53,7 +54,7 @@ class LogDialog(QDialog):
         self._lay_out()
         self.choice.currentIndexChanged.connect(self._show)
         self._show(0)
-        self.resize(theme().px(820), theme().px(520))
+        open_at(self, 820, 520)
         self.text.setFocus()
 
     def _lay_out(self) -> None:

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from ui import model_strings as words
 from ui import strings
 from ui.controls import button, hline, label, pill
+from ui.dialog_size import open_at
 from ui.layouts import FlowLayout
 from ui.model_views import DetailsView
 from ui.theme import theme
@@ -75,8 +76,7 @@ class DetailsDialog(QDialog):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(scroll, 1)
         outer.addLayout(foot)
-        self.resize(theme().px(640), theme().px(620))
-        self.setMinimumSize(theme().px(360), theme().px(300))
+        open_at(self, 640, 620, least=(360, 300))
         self.set_view(view)
         close.setFocus()
 

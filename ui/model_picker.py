@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 from ui import format as fmt
 from ui import strings
 from ui.controls import ElidedLabel, button, label, pill, primary_button, restyle, section_label
+from ui.dialog_size import open_at
 from ui.layouts import FlowLayout
-from ui.theme import theme
 from ui.views import ModelCardView, PickerView
 
 _STRONG_BADGES = ("MTP",)
@@ -123,7 +123,7 @@ class ModelPicker(QDialog):
         body.addWidget(self._area, 1)
         body.addWidget(label(strings.DROP_HINT, "small"))
         body.addLayout(row)
-        self.resize(theme().px(660), theme().px(520))
+        open_at(self, 660, 520)
         self.set_view(view)
 
     def set_view(self, view: PickerView) -> None:

@@ -28,6 +28,7 @@ from PySide6.QtWidgets import (
 from ui import shortcuts_page, strings
 from ui import strings_history as words
 from ui.controls import button, label
+from ui.dialog_size import open_at
 from ui.number_field import NumberField
 from ui.setting_rows import PlaceRow, Section, SettingRow
 from ui.theme import SCALES, theme
@@ -97,7 +98,7 @@ class SettingsDialog(QDialog):
         self.nav.currentRowChanged.connect(lambda _=0: self._refresh())
         self.nav.setCurrentRow(0)
         self.search.setFocus()
-        self.resize(theme().px(760), theme().px(560))
+        open_at(self, 760, 560)
 
     def _lay_out(self) -> None:
         content = QWidget()

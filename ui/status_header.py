@@ -103,11 +103,19 @@ class StatusHeader(QFrame):
         self._extras = extras
         self._button = button(strings.CHOOSE_MODEL, "flat13", self._on_clicked)
         self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(margin, 4, margin - 6, 4)
+        self._right = margin - 6
+        self._row.setContentsMargins(margin, 4, self._right, 4)
         self._row.setSpacing(12)
         self._row.addWidget(self.text, 1)
         self._row.addWidget(self._button)
-        self.setMinimumHeight(theme().px(35))
+        theme().changed.connect(self._fit)
+        self._fit()
+
+    def set_compact(self, on: bool) -> None:
+        """Less room above and below, in a small window."""
+        edge = 0 if on else 4
+        self._row.setContentsMargins(self._row.contentsMargins().left(), edge, self._right, edge)
+        self.setMinimumHeight(theme().px(24 if on else 35))
 
     def add_left(self, widget: QWidget) -> None:
         """Puts a small control before the text (the folded sidebar's button)."""
@@ -130,6 +138,9 @@ class StatusHeader(QFrame):
         self.text.update()
         wanted = {"loading": strings.CANCEL, "ready": strings.SWITCH_MODEL}
         self._button.setText(wanted.get(view.phase, strings.CHOOSE_MODEL))
+
+    def _fit(self) -> None:
+        self.setMinimumHeight(max(theme().px(35), self._button.sizeHint().height() + 8))
 
     def _on_clicked(self) -> None:
         if self._view.phase == "loading":

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWid
 from ui import model_strings as words
 from ui import strings
 from ui.controls import announce, button, flat_button, label, primary_button
+from ui.dialog_size import room
 from ui.theme import theme
 
 
@@ -59,7 +60,7 @@ class TokenDialog(QDialog):
         body.addLayout(line)
         body.addWidget(self._note)
         body.addLayout(foot)
-        self.setMinimumWidth(theme().px(460))
+        self.setMinimumWidth(min(theme().px(460), room(self).width()))
         self.set_keeping(keeping)
         self.field.setFocus()
 

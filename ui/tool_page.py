@@ -44,6 +44,15 @@ class TallPage(QWidget):
         return self.body.totalMinimumSize().height()
 
 
+class SnugPage(TallPage):
+    """A page that fills its view and scrolls only when even its smallest form does not fit."""
+
+    def _needed(self) -> int:
+        if self.body.hasHeightForWidth():
+            return self.body.totalMinimumHeightForWidth(max(self.width(), 60))
+        return self.body.totalMinimumSize().height()
+
+
 class PageArea(QScrollArea):
     """Scrolls a `TallPage` up and down only."""
 

@@ -18,6 +18,7 @@ from ui import format as fmt
 from ui import strings
 from ui import tool_strings as words
 from ui.controls import Card, button, flat_button, label, pill
+from ui.dialog_size import open_at
 from ui.theme import theme
 from ui.tool_page import PageArea, TallPage
 from ui.tool_views import ServerView
@@ -126,7 +127,7 @@ class ServersDialog(QDialog):
         row.addStretch(1)
         row.addWidget(self.close_button)
         body.addLayout(row)
-        self.resize(theme().px(620), theme().px(620))
+        open_at(self, 620, 620)
         self.set_servers(())
 
     def set_servers(self, servers: tuple[ServerView, ...]) -> None:

@@ -6,6 +6,7 @@ The header line above belongs to the window. Shows values, emits signals; knows 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -21,8 +22,12 @@ from ui.controls import button
 from ui.theme import theme
 from ui.tool_ask import AskPage
 from ui.tool_list import ToolList
+from ui.tool_page import PageArea, SnugPage
 from ui.tool_structured import StructuredPage
 from ui.tool_views import AskView
+
+STACK_BELOW = 700
+"""Width before scaling below which the list stands above the rest."""
 
 
 class ToolsTab(QWidget):
@@ -51,8 +56,8 @@ class ToolsTab(QWidget):
             self.switches.append(switch)
             row.addWidget(switch)
         row.addStretch(1)
-        right = QWidget()
-        body = QVBoxLayout(right)
+        right = SnugPage()
+        body = right.body
         body.setContentsMargins(20, 14, 24, 16)
         body.setSpacing(12)
         body.addLayout(row)
@@ -66,7 +71,9 @@ class ToolsTab(QWidget):
         self.splitter.setObjectName("tools")
         self.splitter.setChildrenCollapsible(False)
         self.splitter.addWidget(left)
-        self.splitter.addWidget(right)
+        area = PageArea()
+        area.setWidget(right)
+        self.splitter.addWidget(area)
         self.splitter.setStretchFactor(1, 1)
         self.splitter.setSizes([360, 920])
         outer = QVBoxLayout(self)
@@ -79,7 +86,17 @@ class ToolsTab(QWidget):
         self.show_page(0)
 
     def _set_widths(self) -> None:
-        self._left.setMinimumWidth(theme().px(270))
+        """Beside each other, or one above the other where that would be too narrow."""
+        narrow = self.width() < theme().px(STACK_BELOW)
+        ways = Qt.Orientation
+        if (self.splitter.orientation() is ways.Vertical) != narrow:
+            self.splitter.setOrientation(ways.Vertical if narrow else ways.Horizontal)
+            self.splitter.setSizes([1, 2] if narrow else [360, 920])
+        self._left.setMinimumWidth(0 if narrow else theme().px(270))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._set_widths()
 
     def show_page(self, index: int) -> None:
         """0: ask with tools, 1: structured answer."""

@@ -1,0 +1,259 @@
+"""Eyes for windows: what a screen reader is told, where Tab goes, what is cut off.
+
+Each function returns findings as lines; an empty list is good. Used by tests and by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QAccessible, QAccessibleInterface
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractScrollArea,
+    QAbstractSpinBox,
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollBar,
+    QSlider,
+    QTabBar,
+    QTextEdit,
+    QToolButton,
+    QWidget,
+)
+
+CONTROLS = (
+    QAbstractButton, QAbstractItemView, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit,
+    QTextEdit, QSlider, QTabBar,
+)  # fmt: skip
+_MARKUP = re.compile(r"</?(p|b|br|span|html|qt)\b")
+_DULL = {
+    QAccessible.Role.NoRole, QAccessible.Role.Client, QAccessible.Role.Border,
+    QAccessible.Role.Pane, QAccessible.Role.Window,
+}  # fmt: skip
+
+
+def what(widget: QWidget) -> str:
+    """A widget in words: class, text, and the classes around it."""
+    around, at = [], widget.parentWidget()
+    while at is not None and len(around) < 3:
+        around.append(type(at).__name__)
+        at = at.parentWidget()
+    text = getattr(widget, "text", None)
+    shown = text() if callable(text) and not isinstance(widget, QAbstractSpinBox) else ""
+    return f"{type(widget).__name__}({str(shown)[:40]!r}) in {' < '.join(around)}"
+
+
+def inner(widget: QWidget) -> bool:
+    """A part of another control that people do not meet by itself."""
+    if isinstance(widget, QScrollBar) or widget.objectName().startswith("qt_"):
+        return True
+    at = widget.parentWidget()
+    while at is not None:
+        if isinstance(at, QAbstractSpinBox | QComboBox) or (
+            isinstance(at, QLineEdit) and isinstance(widget, QToolButton)
+        ):
+            return True
+        if type(at).__name__ in ("PlotWidget", "QCalendarWidget"):
+            return True
+        at = at.parentWidget()
+    return type(widget).__name__ in ("PlotWidget", "QTableCornerButton")
+
+
+def shown(top: QWidget) -> Iterator[QWidget]:
+    for widget in top.findChildren(QWidget):
+        if widget.isVisible() and not inner(widget) and widget.window() is top:
+            yield widget
+
+
+def can_tab(widget: QWidget) -> bool:
+    policy = widget.focusPolicy()
+    return widget.isEnabled() and bool(policy.value & Qt.FocusPolicy.TabFocus.value)
+
+
+def name_of(widget: QWidget) -> str:
+    found = QAccessible.queryAccessibleInterface(widget)
+    return found.text(QAccessible.Text.Name).strip() if found is not None else ""
+
+
+def unnamed(top: QWidget) -> list[str]:
+    """Controls without a name or a role, and names that hold markup."""
+    out = []
+    for widget in shown(top):
+        if not (isinstance(widget, CONTROLS) or can_tab(widget)):
+            continue
+        if isinstance(widget, QAbstractScrollArea) and not (
+            isinstance(widget, CONTROLS) or can_tab(widget)
+        ):
+            continue
+        name = name_of(widget)
+        if not name:
+            out.append(f"no name: {what(widget)}")
+        if _MARKUP.search(name):
+            out.append(f"markup in name: {what(widget)}: {name[:60]}")
+        role = QAccessible.queryAccessibleInterface(widget).role()
+        if can_tab(widget) and role in _DULL:
+            out.append(f"role {role.name}: {what(widget)}")
+    return out
+
+
+def tree(item: QAccessibleInterface | None, depth: int = 0) -> Iterator[QAccessibleInterface]:
+    if item is None or not item.isValid() or depth > 40:
+        return
+    yield item
+    for n in range(item.childCount()):
+        yield from tree(item.child(n), depth + 1)
+
+
+def tab_walk(top: QWidget, limit: int = 300) -> list[QWidget]:
+    """The widgets Tab visits, in order, until it is back at the first."""
+    top.activateWindow()
+    top.raise_()
+    QApplication.processEvents()
+    focus = QApplication.focusWidget()
+    if focus is None or focus.window() is not top:
+        top.setFocus()
+        top.focusNextPrevChild(True) if focus is None else None
+    seen: list[QWidget] = []
+    for _ in range(limit):
+        focus = QApplication.focusWidget()
+        if focus is None or (focus in seen and focus is not seen[-1]):
+            break
+        if focus not in seen:
+            seen.append(focus)
+        QTest.keyClick(focus, Qt.Key.Key_Tab)  # within a text: from link to link
+    return seen
+
+
+def exclusive_with(widget: QAbstractButton) -> list[QAbstractButton]:
+    """Of a group in which one is checked Tab visits one; arrows move inside it."""
+    group = widget.group()
+    if group is not None and group.exclusive():
+        return list(group.buttons())
+    if widget.autoExclusive() and widget.parentWidget() is not None:
+        return widget.parentWidget().findChildren(QAbstractButton)
+    return []
+
+
+def unreachable(top: QWidget) -> list[str]:
+    """Traps, and controls Tab does not come to (of exclusive radio buttons one is enough)."""
+    seen = tab_walk(top)
+    if not seen:
+        return ["nothing takes the focus"]
+    out = []
+    last = QApplication.focusWidget()
+    if last is seen[-1] and len(seen) > 1:
+        out.append(f"trap: {what(seen[-1])}")
+    for widget in shown(top):
+        if not isinstance(widget, CONTROLS) or not widget.isEnabled() or widget in seen:
+            continue
+        proxy = widget.focusProxy()
+        if proxy is not None and proxy in seen:
+            continue
+        if isinstance(widget, QAbstractButton) and any(b in seen for b in exclusive_with(widget)):
+            continue
+        out.append(f"no Tab: {what(widget)}")
+    return out
+
+
+# What is cut off
+
+
+def _needs(widget: QWidget) -> tuple[int, int]:
+    """The room a widget's own words need, as its style says."""
+    hint = widget.minimumSizeHint() if isinstance(widget, QTabBar) else widget.sizeHint()
+    if isinstance(widget, QLabel) and widget.wordWrap():
+        longest = max(
+            (widget.fontMetrics().horizontalAdvance(w) for w in widget.text().split()), default=0
+        )
+        margins = widget.contentsMargins()
+        room = widget.width() - margins.left() - margins.right()
+        return min(longest, hint.width()), widget.heightForWidth(max(1, room))
+    return hint.width(), hint.height()
+
+
+def seen_part(widget: QWidget) -> QRect:
+    """What of a widget its parents leave; parents that scroll leave what they scroll to."""
+    area = QRect(widget.rect())
+    at: QWidget | None = widget
+    while at is not None and not at.isWindow():
+        area.translate(at.pos())
+        at = at.parentWidget()
+        if at is None:
+            break
+        around = at.parentWidget()
+        if isinstance(around, QAbstractScrollArea) and around.viewport() is at:
+            bar = around.verticalScrollBar()
+            wide = around.horizontalScrollBar()
+            if bar.maximum() > 0:
+                area.setTop(max(area.top(), 0)) if area.top() < 0 <= area.bottom() else None
+                tall = QRect(at.rect())
+                tall.setTop(-100_000)
+                tall.setBottom(100_000)
+                if wide.maximum() > 0:
+                    tall.setLeft(-100_000)
+                    tall.setRight(100_000)
+                area = area.intersected(tall)
+                return area.translated(0, 0)
+        area = area.intersected(at.rect())
+    return area
+
+
+def cut(top: QWidget, slack: int = 1) -> list[str]:
+    """Labels, buttons and fields that have less room than their words need."""
+    out = []
+    room = top.screen().availableGeometry()
+    if top.width() > room.width() or top.height() > room.height():
+        out.append(f"{type(top).__name__} is {top.width()}×{top.height()}")
+    for widget in shown(top):
+        if not isinstance(widget, QLabel | QAbstractButton | QComboBox | QAbstractSpinBox):
+            continue
+        words = widget.text() if isinstance(widget, QLabel | QAbstractButton) else "x"
+        if not words and not (isinstance(widget, QAbstractButton) and not widget.icon().isNull()):
+            continue
+        if type(widget).__name__ in ("ElidedLabel", "HeaderText"):
+            if "…" in words and not widget.toolTip():
+                out.append(f"shortened without a tooltip: {what(widget)}")
+            need_w, need_h = 0, widget.fontMetrics().height()
+        else:
+            need_w, need_h = _needs(widget)
+        short = []
+        if widget.width() + slack < need_w:
+            short.append(f"width {widget.width()} < {need_w}")
+        if widget.height() + slack < need_h:
+            short.append(f"height {widget.height()} < {need_h}")
+        part = seen_part(widget)
+        if part.width() + slack < min(widget.width(), max(need_w, 1)):
+            short.append(f"only {part.width()} of {widget.width()} px wide is seen")
+        if part.height() + slack < min(widget.height(), need_h):
+            short.append(f"only {part.height()} of {widget.height()} px high is seen")
+        if short:
+            out.append(f"{', '.join(short)}: {what(widget)}")
+    return out
+
+
+def overlapping(top: QWidget) -> list[str]:
+    """Sibling controls that lie over each other."""
+    out = []
+    for parent in [top, *shown(top)]:
+        kids = [
+            w
+            for w in parent.children()
+            if isinstance(w, QLabel | QAbstractButton | QComboBox | QLineEdit | QCheckBox)
+            and w.isVisible()
+            and not inner(w)
+        ]
+        for n, one in enumerate(kids):
+            for other in kids[n + 1 :]:
+                both = one.geometry().intersected(other.geometry())
+                if both.width() > 2 and both.height() > 2:
+                    out.append(f"over each other: {what(one)} and {what(other)}")
+    return out
