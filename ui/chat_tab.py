@@ -95,9 +95,9 @@ class ChatTab(QWidget):
         box = QVBoxLayout(frame)
         box.setContentsMargins(0, 0, 0, 0)
         box.addWidget(widget)
-        frame.setMinimumWidth(theme().px(200))
-        frame.setMaximumWidth(theme().px(420))
         self._sidebar = frame
+        theme().changed.connect(self._fit_sidebar)
+        self._fit_sidebar()
         self.splitter.insertWidget(0, frame)
         self.splitter.setStretchFactor(0, 0)
         self.splitter.setStretchFactor(1, 1)
@@ -223,8 +223,16 @@ class ChatTab(QWidget):
         compact = self.height() < theme().px(COMPACT_BELOW)
         if compact != self._compact:
             self._compact = compact
-            for part in (self.header, self.notices, self.tabs, *self._pages.values()):
-                part.set_compact(compact)
+            self.header.set_compact(compact)
+            self.notices.set_compact(compact)
+            self.tabs.set_compact(compact)
+            for page in self._pages.values():
+                page.set_compact(compact)
+
+    def _fit_sidebar(self) -> None:
+        if self._sidebar is not None:
+            self._sidebar.setMinimumWidth(theme().px(200))
+            self._sidebar.setMaximumWidth(theme().px(420))
 
     def _apply_fold(self) -> None:
         if self._sidebar is not None:

@@ -55,9 +55,14 @@ class DraftEdit(QPlainTextEdit):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.document().setDocumentMargin(0)
         self.enter_sends = True
+        self._max_lines = MAX_LINES
         self._preedit = ""
         self.textChanged.connect(self._fit)
         theme().changed.connect(self._fit)
+        self._fit()
+
+    def set_max_lines(self, count: int) -> None:
+        self._max_lines = count
         self._fit()
 
     @property
@@ -125,7 +130,7 @@ class DraftEdit(QPlainTextEdit):
 
     def _fit(self) -> None:
         line = self.fontMetrics().lineSpacing()
-        count = min(MAX_LINES, max(1, int(self.document().size().height())))
+        count = min(self._max_lines, max(1, int(self.document().size().height())))
         self.setFixedHeight(count * line + 4)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -152,6 +157,7 @@ class Composer(QFrame):
         super().__init__()
         self.setObjectName("composer")
         self._view = ComposerView()
+        self._compact = False
         self.edit = DraftEdit()
         self.edit.submitted.connect(self._on_submitted)
         self.edit.escaped.connect(self._on_escaped)
@@ -182,13 +188,37 @@ class Composer(QFrame):
         self._flow = flow
         self._strip_place = QVBoxLayout()
         self._strip_place.setContentsMargins(0, 0, 0, 0)
-        body = QVBoxLayout(self)
+        self._body = body = QVBoxLayout(self)
         body.setContentsMargins(15, 14, 15, 12)
         body.setSpacing(12)
         body.addLayout(self._strip_place)
         body.addWidget(self.edit)
         body.addWidget(buttons)
         self.set_view(self._view)
+
+    def set_compact(self, on: bool) -> None:
+        """In a small window: smaller buttons on one line, no hint, at most three lines."""
+        if on == self._compact:
+            return
+        self._compact = on
+        self.edit.set_max_lines(3 if on else MAX_LINES)
+        self.hint.setVisible(not on)
+        self._body.setContentsMargins(15, 8 if on else 14, 15, 8 if on else 12)
+        self._body.setSpacing(6 if on else 12)
+        if self._view.spec.available:
+            self._fill_spec_menu()
+        for index in range(self._flow.count()):
+            item = self._flow.itemAt(index)
+            widget = item.widget() if item is not None else None
+            if isinstance(widget, QPushButton):
+                self._fit_button(widget)
+
+    def _fit_button(self, widget: QPushButton) -> None:
+        kind = str(widget.property("kind") or "")
+        if kind in ("", "small"):
+            restyle(widget, kind="small" if self._compact else "")
+        else:
+            restyle(widget, small="true" if self._compact else "false")
 
     def set_attachment_strip(self, widget: QWidget) -> None:
         """Places the strip of pending attachments above the text."""
@@ -198,6 +228,7 @@ class Composer(QFrame):
         """Places a further button after the others on the left."""
         widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._flow.insert_widget(self._flow.push_from, widget)
+        self._fit_button(widget)
 
     def text(self) -> str:
         return self.edit.toPlainText()
@@ -248,7 +279,7 @@ class Composer(QFrame):
         choice = self._view.spec
         short = {SpecMode.OFF: "Off", SpecMode.ON: "On", SpecMode.AUTO: "Auto"}[choice.mode]
         text = strings.SPECULATIVE_BUTTON.format(mode=short)
-        self.spec.setText(f"{text} ▾")
+        self.spec.setText(f"{text} ▾" if not self._compact else f"Spec: {short} ▾")
         self.spec.setAccessibleName(text)
         self.spec.setToolTip(strings.SPEC_EXPLAINED)
         self._spec_menu.clear()

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from ui import format as fmt
 from ui import links, strings
 from ui.composer import Composer
-from ui.controls import announce
+from ui.controls import announce, label
 from ui.dialogs import AskDialog
 from ui.gauge import Gauge
 from ui.layouts import Column
@@ -59,11 +59,14 @@ class ConversationPage(QWidget):
         self.composer = Composer()
         self.gauge = Gauge()
         below = QWidget()
-        stack = QVBoxLayout(below)
+        self._stack = stack = QVBoxLayout(below)
         stack.setContentsMargins(0, 8, 0, 14)
         stack.setSpacing(8)
         stack.addWidget(self.composer)
         stack.addWidget(self.gauge)
+        self.hint = label("", "small", wrap=True)
+        self.hint.hide()
+        stack.addWidget(self.hint)
         body = QVBoxLayout(self)
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)
@@ -102,6 +105,13 @@ class ConversationPage(QWidget):
     def set_attachment_strip(self, widget: QWidget) -> None:
         self.composer.set_attachment_strip(widget)
 
+    def set_compact(self, on: bool) -> None:
+        """In a small window the words of the conversation come before everything else."""
+        self._stack.setContentsMargins(0, 4 if on else 8, 0, 4 if on else 14)
+        self._stack.setSpacing(3 if on else 8)
+        self.composer.set_compact(on)
+        self.gauge.set_compact(on)
+
     # Turns
     def set_turns(self, turns: Sequence[TurnView]) -> None:
         """Shows a whole path and goes to its end."""
@@ -138,6 +148,12 @@ class ConversationPage(QWidget):
     # Composer and gauge
     def set_composer(self, view: ComposerView) -> None:
         self.composer.set_view(view)
+
+    def set_hint(self, text: str) -> None:
+        """A quiet line under the gauge; "" hides it."""
+        if text != self.hint.text():
+            self.hint.setText(text)
+            self.hint.setVisible(bool(text))
 
     def set_gauge(self, view: GaugeView) -> None:
         self.gauge.set_view(view)

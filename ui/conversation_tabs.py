@@ -63,12 +63,16 @@ class ConversationTabs(QFrame):
         self.bar.installEventFilter(self)
         self.plus = icon_button("plus", "New chat", self.new_requested.emit, size=14)
         self.plus.setToolTip("New chat (Ctrl+N)")
-        row = QHBoxLayout(self)
+        self._row = row = QHBoxLayout(self)
         row.setContentsMargins(16, 8, 12, 0)
         row.setSpacing(8)
         row.addWidget(self.bar, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.plus)
         row.addStretch(1)
+
+    def set_compact(self, on: bool) -> None:
+        """Less room above, in a small window."""
+        self._row.setContentsMargins(16, 1 if on else 8, 12, 0)
 
     def keys(self) -> list[str]:
         return [str(self.bar.tabData(i)) for i in range(self.bar.count())]

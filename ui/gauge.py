@@ -46,6 +46,7 @@ class Gauge(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._view = GaugeView()
+        self._compact = False
         self._clock = FrameClock(self, GAUGE_MS)
         self._clock.tick.connect(self._draw)
         self._bar = ContextBar()
@@ -68,10 +69,15 @@ class Gauge(QWidget):
         self._view = view
         self._clock.request()
 
+    def set_compact(self, on: bool) -> None:
+        """Figures alone, in a small window."""
+        self._compact = on
+        self._clock.request()
+
     def _draw(self) -> None:
         view = self._view
         known = view.used is not None and bool(view.total)
-        self._bar.setVisible(known)
+        self._bar.setVisible(known and not self._compact)
         if known:
             self._bar.set_share((view.used or 0) / (view.total or 1), view.nearly_full)
         self._text.setText(view.text())

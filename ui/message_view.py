@@ -155,12 +155,16 @@ class MessageView(QFrame):
             self._continue.setVisible(on)
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        for ghost in self._ghosts:
-            ghost.set_lit(True)
+        self._set_lit(True)
 
     def leaveEvent(self, event: QEvent) -> None:
+        self._set_lit(False)
+
+    def _set_lit(self, on: bool) -> None:
         for ghost in self._ghosts:
-            ghost.set_lit(False)
+            ghost.set_lit(on)
+        if self.footer is not None:
+            self.footer.set_lit(on)
 
     # Showing
     def set_view(self, view: TurnView) -> None:

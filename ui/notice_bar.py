@@ -6,9 +6,18 @@ lost: a notice stays until it is dismissed, acted on, withdrawn, or its time is 
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from ui import format as fmt
 from ui import strings
@@ -18,6 +27,56 @@ from ui.theme import theme
 from ui.views import NoticeView
 
 _URGENCY = {"bad": 2, "warn": 1, "info": 0}
+
+
+class _Words(QScrollArea):
+    """As tall as its words, or `limit` px and scrolling where room is scarce (0: no limit)."""
+
+    def __init__(self, content: QWidget) -> None:
+        super().__init__()
+        self.limit = 0
+        self._content = content
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.setWidget(content)
+
+    def set_limit(self, limit: int) -> None:
+        self.limit = limit
+        policy = Qt.ScrollBarPolicy
+        self.setVerticalScrollBarPolicy(
+            policy.ScrollBarAsNeeded if limit else policy.ScrollBarAlwaysOff
+        )
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if limit else Qt.FocusPolicy.NoFocus)
+        self.updateGeometry()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.fit()
+
+    def fit(self) -> None:
+        """Gives the words the width there is and the height they need in it."""
+        width = self.viewport().width()
+        layout = self._content.layout()
+        height = layout.heightForWidth(width) if layout is not None else 0
+        self._content.resize(width, max(height, self.viewport().height()))
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        layout = self._content.layout()
+        height = layout.heightForWidth(width) if layout is not None else 0
+        return min(height, self.limit) if self.limit else height
+
+    def sizeHint(self) -> QSize:
+        hint = self._content.sizeHint()
+        return QSize(hint.width(), min(hint.height(), self.limit) if self.limit else hint.height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, theme().px(18))
 
 
 class NoticeBar(QFrame):
@@ -42,18 +101,24 @@ class NoticeBar(QFrame):
         self._buttons = QWidget()
         self._flow = FlowLayout(self._buttons, gap=8)
         self._close = icon_button("close", strings.DISMISS, self._on_dismissed)
-        words = QVBoxLayout()
+        inside = QWidget()
+        words = QVBoxLayout(inside)
+        words.setContentsMargins(0, 0, 0, 0)
         words.setSpacing(2)
+        words.addStretch(1)
         words.addWidget(self._headline)
         words.addWidget(self._text)
+        words.addStretch(1)
         self._inner = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._inner.setSpacing(10)
-        self._inner.addLayout(words, 1)
+        self._words = _Words(inside)
+        self._inner.addWidget(self._words, 1)
         self._inner.addWidget(self._buttons)
         row = QHBoxLayout()
         row.setSpacing(10)
         row.addLayout(self._inner, 1)
         row.addWidget(self._close, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._margin = margin
         outer = QVBoxLayout(self)
         outer.setContentsMargins(margin, 9, margin - 6, 9)
         outer.addLayout(row)
@@ -62,6 +127,14 @@ class NoticeBar(QFrame):
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._on_dismissed)
         self.hide()
+
+    def set_compact(self, on: bool) -> None:
+        """Where room is scarce the words take two lines and scroll."""
+        self._words.set_limit(theme().px(34) if on else 0)
+        edge = 4 if on else 9
+        layout = self.layout()
+        if layout is not None:
+            layout.setContentsMargins(self._margin, edge, self._margin - 6, edge)
 
     def show_notice(self, notice: NoticeView) -> None:
         self._notices.pop(notice.id, None)
@@ -119,6 +192,8 @@ class NoticeBar(QFrame):
             )
             self._flow.addWidget(out)
         self._buttons.setVisible(self._flow.count() > 0)
+        self._words.updateGeometry()
+        self._words.fit()
         self._arrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

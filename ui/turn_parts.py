@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QImageReader, QPaintEvent, QPixmap
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QBoxLayout,
     QFrame,
     QGridLayout,
@@ -21,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from ui import format as fmt
 from ui import strings
-from ui.controls import icon_button, label, pill, set_icon
+from ui.controls import icon_button, label, pill, restyle, set_icon
 from ui.layouts import FlowLayout
 from ui.theme import theme
 from ui.views import AttachmentView, FooterView, ToolStepView
@@ -214,24 +215,47 @@ class Footer(QWidget):
 
     def __init__(self, actions: list[QWidget]) -> None:
         super().__init__()
-        left = QWidget()
-        self._flow = FlowLayout(left, gap=10, line_gap=1)
+        self.setProperty("kind", "footer")
+        self._lit = False
+        numbers = QWidget()
+        self._flow = FlowLayout(numbers, gap=9, line_gap=1)
+        left = QVBoxLayout()  # the first line of figures stands level with the actions
+        left.setContentsMargins(0, theme().px(3), 0, 0)
+        left.addWidget(numbers)
         self._right = right = QHBoxLayout()
         right.setSpacing(2)
         for widget in actions:
             right.addWidget(widget)
+            widget.installEventFilter(self)
         ways = QBoxLayout.Direction
         wide = theme().scale <= 1.3
         row = QBoxLayout(ways.LeftToRight if wide else ways.TopToBottom, self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(10 if wide else 2)
-        row.addWidget(left, 1)
+        row.addLayout(left, 1)
         row.addLayout(right)
         row.setAlignment(right, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
         self._parts: list[QLabel] = []
         self._view: FooterView | None = None
 
+    def set_lit(self, on: bool) -> None:
+        """Stronger while the mouse is over the answer or an action has the focus."""
+        if on != self._lit:
+            self._lit = on
+            restyle(self, lit=on)
+            for child in self.findChildren(QAbstractButton):
+                child.style().unpolish(child)
+                child.style().polish(child)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.FocusIn:
+            self.set_lit(True)
+        elif event.type() == QEvent.Type.FocusOut:
+            self.set_lit(self.parentWidget() is not None and self.parentWidget().underMouse())
+        return super().eventFilter(watched, event)
+
     def add_action(self, widget: QWidget, first: bool = False) -> None:
+        widget.installEventFilter(self)
         self._right.insertWidget(0 if first else self._right.count(), widget)
 
     def set_view(self, view: FooterView | None) -> None:
