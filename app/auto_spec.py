@@ -16,8 +16,7 @@ import msgspec
 from app.bench import environment
 from app.bench.records import Verdict
 from app.bench.store import Entry, newest
-from app.conversation import RunRecord
-from engine.types import LIBRARY_VERSION, Backend, FinishReason, SpecMode
+from engine.types import LIBRARY_VERSION, Backend, SpecMode
 from ui import bench_strings as words
 from ui import format as fmt
 
@@ -25,6 +24,7 @@ MIN_ANSWERS = 3
 """Fewer answers on a side say nothing about real use."""
 
 MIN_TOKENS = 16
+"""A shorter answer has no decode speed worth the name."""
 
 
 class AutoChoice(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,15 +150,11 @@ class Observed(msgspec.Struct, frozen=True):
         )
 
 
-def observed(runs: Iterable[RunRecord], *, model_path: str, backend: str) -> Observed:
-    """What finished answers of one model file and backend reached, off and on."""
+def observed(rates: Iterable[tuple[bool, float]]) -> Observed:
+    """What answers of one model file and backend reached: (speculating, tok/s) each."""
     sides: dict[bool, list[float]] = {False: [], True: []}
-    ended = (FinishReason.END, FinishReason.LIMIT)
-    for run in runs:
-        if (run.model_path, run.backend) != (model_path, backend) or run.reason not in ended:
-            continue
-        if run.decode_tps and (run.decode_tokens or 0) >= MIN_TOKENS:
-            sides[run.speculative].append(run.decode_tps)
+    for on, tps in rates:
+        sides[on].append(tps)
     return Observed(
         off_tps=statistics.median(sides[False]) if sides[False] else None,
         on_tps=statistics.median(sides[True]) if sides[True] else None,

@@ -8,17 +8,19 @@ a chat. The tab (and pyqtgraph) is made when it is first opened.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
-from app.auto_spec import AutoChoice, AutoSpec, observed
+from app.auto_spec import AutoChoice, AutoSpec
 from app.bench.library import BenchmarkLibrary
 from app.bench_run import BenchRun
 from app.bench_target import BenchTarget
 from app.notices import Level, Notice
+from app.observed_rates import ObservedRates
 from app.services import Services
 from engine.types import Backend, SpecMode
 from ui import bench_strings as words
@@ -54,6 +56,9 @@ class BenchmarkController(QObject):
         self.run = BenchRun(services)
         self.run.on_progress = self._on_progress
         self.pages: BenchPages | None = None
+        self.rates = ObservedRates(services.history, self._show_rates)
+        self._since = time.time()
+        self._counted: set[str] = set()
         services.auto = self
         services.benchmarks = self.library
         services.chat_context.auto_choice = lambda path, on: self.choice(path, on).on
@@ -63,8 +68,9 @@ class BenchmarkController(QObject):
         services.lifecycle.at_quit("comparison", self.run.close, seconds=2.0, order=12)
         services.lifecycle.at_quit("benchmarks", self.library.close, seconds=1.0, order=60)
         window.add_tab(KEY, words.TAB, self._make_tab)
-        window.tab_changed.connect(self._on_tab)
         window.on_action("measure", self.measure)
+        services.chats.changed.connect(self._on_chat)
+        services.chats.opened.connect(lambda _key: self._show_rates())
         self._keep(self.library.open())
 
     # What others use
@@ -106,6 +112,7 @@ class BenchmarkController(QObject):
         tab.open_requested.connect(lambda: self._keep(self.target.open_file(self._window)))
         self.pages.refresh()
         self._show_target()
+        self._show_rates()
         if self.library.entries:
             self._keep(self.pages.select(self.library.entries[0].id))
         self._keep(self.target.follow())
@@ -145,18 +152,29 @@ class BenchmarkController(QObject):
             self.pages.tab.set_target(self.target.view())
 
     def _on_state(self) -> None:
+        self._show_rates()
         if self.pages is not None and not self.run.running:
             self._keep(self.target.follow())
 
-    def _on_tab(self, key: str) -> None:
-        """Tells what the open chats reached beside what was measured."""
+    def _on_chat(self, key: str) -> None:
+        """Counts an answer that has just ended, once."""
+        chat = self._services.chats.chat(key)
+        for node in chat.conversation.path()[-1:] if chat is not None else ():
+            run = node.run
+            if run is not None and run.finished > self._since and node.id not in self._counted:
+                self._counted.add(node.id)
+                self.rates.add(run)
+
+    def _show_rates(self) -> None:
+        """Tells under the chats, and in the tab, what real use reached off and on."""
         picked = self._services.models.picked
-        if key != KEY or self.pages is None or picked is None:
-            return
-        nodes = (n for c in self._services.chats.chats for n in c.conversation.nodes.values())
-        runs = [node.run for node in nodes if node.run is not None]
-        found = observed(runs, model_path=picked.model_path, backend=picked.backend.value)
-        self.pages.tab.set_hint(found.text)
+        text = self.rates.of(picked.model_path, picked.backend).text if picked else ""
+        for chat in self._services.chats.chats:
+            page = self._services.chats.page(chat.key)
+            if page is not None:
+                page.set_hint(text)
+        if self.pages is not None:
+            self.pages.tab.set_hint(text)
 
     def _on_library(self) -> None:
         self.auto.update(self.library.entries)

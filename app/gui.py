@@ -215,8 +215,12 @@ class Program:
         services.chats.new_chat()
         self.window.show()
         self.help.welcome()
-        services.models.keep(self.history.start())
+        services.models.keep(self._open_history())
         services.models.keep(services.models.start(file))
+
+    async def _open_history(self) -> None:
+        await self.history.start()
+        await self.benchmark.rates.open()
 
     def open_from_outside(self, path: str) -> None:
         """A second start: comes to the front, with its file if it brought one."""

@@ -271,3 +271,27 @@ def test_copy_and_save(person: Person, tmp_path: Path) -> None:
         assert "could not be saved" in pages.tab.message.text()
 
     person.run(PacedEngine(speed=faster), scenario)
+
+
+def test_real_use_is_told_under_the_chat(person: Person) -> None:
+    async def scenario(program: Program) -> None:
+        chats = program.services.chats
+        chat = chats.current()
+        assert chat is not None
+        page = chats.page(chat.key)
+        assert page is not None
+        for mode in (SpecMode.OFF, SpecMode.ON):
+            chats.set_spec(chat.key, mode)
+            for _ in range(3):
+                assert not page.hint.isVisible(), "too few answers to say anything"
+                assert chats.send(chat.key, "How are you?")
+                await chat.wait()
+        await until(page.hint.isVisible)
+        assert "off 50.0 tok/s (3 answers), on 80.0 tok/s (3 answers)" in page.hint.text()
+        assert "not a measurement" in page.hint.text()
+        program.window.select_tab("benchmark")
+        tab = program.benchmark.pages.tab
+        await until(tab.hint.isVisible)
+        assert tab.hint.text() == page.hint.text()
+
+    person.run(PacedEngine(speed=lambda r, _n: 80.0 if r.speculative else 50.0), scenario)

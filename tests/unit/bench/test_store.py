@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import stat
 import sys
@@ -17,6 +18,7 @@ from app.bench.records import Plan, Record, Verdict
 from app.bench.runner import Runner
 from app.bench.store import BenchmarkStore, StoreError, entry_of, newest
 from app.conversation import RunRecord
+from app.observed_rates import ObservedRates
 from engine.types import LIBRARY_VERSION, Backend, FinishReason, SpecMode
 from tests.fakes.paced_engine import PacedEngine
 
@@ -224,14 +226,38 @@ def run(tps: float, *, on: bool, tokens: int = 50, model: str = "m") -> RunRecor
     )
 
 
+class KeptValues:
+    """The part of the history that keeps small values."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    def set_value(self, name: str, value: object) -> None:
+        self.kept[name] = msgspec.json.encode(value)
+
+    async def value(self, name: str, kind: type[object]) -> object:
+        return msgspec.json.decode(self.kept[name], type=kind) if name in self.kept else None
+
+
 def test_real_use_is_labelled_and_needs_both_sides() -> None:
-    runs = [run(50, on=False), run(52, on=False), run(54, on=False), run(80, on=True)]
-    assert auto_spec.observed(runs, model_path="m", backend="cpu").text == ""
-    runs += [run(82, on=True), run(84, on=True), run(999, on=True, tokens=2)]
-    runs += [run(1, on=False, model="another")]
-    found = auto_spec.observed(runs, model_path="m", backend="cpu")
+    history = KeptValues()
+    rates = ObservedRates(history, lambda: None)  # type: ignore[arg-type]
+    rates.add(run(50, on=False))
+    asyncio.run(rates.open())
+    for one in (run(52, on=False), run(54, on=False), run(80, on=True)):
+        rates.add(one)
+    assert rates.of("m", Backend.CPU).text == ""
+    for one in (run(82, on=True), run(84, on=True), run(999, on=True, tokens=2)):
+        rates.add(one)
+    rates.add(run(1, on=False, model="another"))
+    rates.add(msgspec.structs.replace(run(1, on=False), reason=FinishReason.STOPPED))
+    found = rates.of("m", Backend.CPU)
     assert (found.off_tps, found.on_tps) == (52, 82)
     assert "not a measurement" in found.text
+    assert rates.of("m", Backend.GPU).text == ""
+    later = ObservedRates(history, lambda: None)  # type: ignore[arg-type]
+    asyncio.run(later.open())
+    assert later.of("m", Backend.CPU) == found, "kept for the next run of the program"
 
 
 def test_environment_is_filled_in(model: Path) -> None:
