@@ -135,7 +135,7 @@ class InspectorController(QObject):
             options,
             chat.settings.spec if chat is not None else SpecMode.OFF,
             flow.check,
-            flow.measured(options.model_path, options.backend),
+            flow.measured,
         )
 
     async def _look(self) -> None:

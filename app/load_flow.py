@@ -135,8 +135,8 @@ class LoadFlow:
         note = ""
         if crashed is not None:
             note = f"{strings.BACKENDS[options.backend]}: {words.CRASHED_HERE} ({crashed.exit})"
-        texts = self.measured(info.path, options.backend)
-        choice = await self._ask(load_view(info, options, spec, self.check, texts, note))
+        view = load_view(info, options, spec, self.check, self.measured, note)
+        choice = await self._ask(view)
         if choice is None:
             return
         wanted = msgspec.structs.replace(

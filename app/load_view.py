@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import resources
@@ -31,10 +32,11 @@ def load_view(
     options: LoadOptions,
     spec: SpecMode,
     check: BackendCheck,
-    texts: dict[SpecMode, str],
+    measured: Callable[[str, Backend], dict[SpecMode, str]] = lambda _path, _on: {},
     note: str = "",
 ) -> LoadDialogView:
-    """The dialog for one file, with `options` as what is chosen at first."""
+    """The dialog for one file, with `options` as what is chosen at first. `measured` gives
+    the texts of the speculative picker for a file on a backend."""
     caches = ["disk", "memory", "no"]
     if sys.platform == "win32" or options.backend is not Backend.CPU:
         caches.remove("memory")  # the library has it on CPU only, and not on Windows
@@ -42,6 +44,7 @@ def load_view(
         caches.append(options.cache)
     top = info.max_context
     context = options.context_tokens or min(DEFAULT_CONTEXT, top or DEFAULT_CONTEXT)
+    first = _possible(options.backend, info, check)
     return LoadDialogView(
         model=display_name(info.path),
         path=info.path,
@@ -50,8 +53,11 @@ def load_view(
             BackendChoice(backend=b, text=_backend_text(b, options), reason=check.reason(b))
             for b in info.backends
         ),
-        backend=_possible(options.backend, info, check),
-        spec=SpecChoice(available=bool(info.supports_mtp), mode=spec, texts=texts),
+        backend=first,
+        spec=SpecChoice(
+            available=bool(info.supports_mtp), mode=spec, texts=measured(info.path, first)
+        ),
+        spec_texts={b: measured(info.path, b) for b in info.backends},
         context_tokens=min(context, top) if top else context,
         min_context=min(256, top) if top else 256,
         max_context=top,

@@ -79,6 +79,8 @@ class LoadDialog(QDialog):
         self.spec = ChoiceRow(strings.SPECULATIVE)
         for mode in SpecMode:
             self.spec.add(str(mode), _SHORT[mode], view.spec.text_of(mode))
+        self.backends.changed.connect(self._on_backend)
+        self._on_backend(self.backends.value())
         self.spec.set_value(str(view.spec.mode))
         head = QHBoxLayout()
         head.addWidget(label(strings.SPECULATIVE, "strong13"))
@@ -87,6 +89,14 @@ class LoadDialog(QDialog):
         body.addLayout(head)
         body.addWidget(self.spec)
         body.addWidget(label(strings.SPEC_EXPLAINED, "muted", wrap=True))
+
+    def _on_backend(self, value: str) -> None:
+        """What was measured belongs to one backend: the other one has texts of its own."""
+        texts = self._view.spec_texts.get(Backend(value)) if value else None
+        if self.spec is None or texts is None:
+            return
+        for mode in SpecMode:
+            self.spec.card(str(mode)).set_text(texts.get(mode, strings.NOT_MEASURED))
 
     def _advanced(self, view: LoadDialogView) -> Disclosure:
         box = QWidget()

@@ -259,7 +259,9 @@ class ModelCardView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadDialogView:
-    """What the load dialog offers for one model. `summary` is the line under the title."""
+    """What the load dialog offers for one model. `summary` is the line under the title.
+
+    `spec_texts` tells what was measured on each backend; without it `spec.texts` hold."""
 
     model: str
     path: str
@@ -267,6 +269,7 @@ class LoadDialogView:
     backends: tuple[BackendChoice, ...] = ()
     backend: Backend = Backend.CPU
     spec: SpecChoice = SpecChoice()
+    spec_texts: dict[Backend, dict[SpecMode, str]] = field(default_factory=dict)
     context_tokens: int = 4096
     min_context: int = 256
     max_context: int | None = None

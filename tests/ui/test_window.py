@@ -212,6 +212,19 @@ def test_load_dialog_returns_the_choice(qtbot: QtBot) -> None:
     ]
 
 
+def test_load_dialog_tells_what_was_measured_on_the_chosen_backend(qtbot: QtBot) -> None:
+    both = (BackendChoice(backend=Backend.CPU), BackendChoice(backend=Backend.GPU))
+    texts = {b: {SpecMode.ON: f"measured on {b.value}"} for b in (Backend.CPU, Backend.GPU)}
+    view = dialog_view(spec=SpecChoice(available=True), spec_texts=texts, backends=both)
+    dialog = LoadDialog(view)
+    qtbot.addWidget(dialog)
+    assert dialog.spec is not None
+    on = dialog.spec.card("on").radio
+    assert "measured on cpu" in on.accessibleName()
+    dialog.backends.card("gpu").radio.click()
+    assert "measured on gpu" in on.accessibleName()
+
+
 def test_load_dialog_without_a_drafter_has_no_speculation(qtbot: QtBot) -> None:
     dialog = LoadDialog(dialog_view())
     qtbot.addWidget(dialog)
