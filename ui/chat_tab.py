@@ -23,6 +23,7 @@ from ui.views import TabView
 
 FOLD_BELOW = 900
 PANEL_ALONE_BELOW = 640
+LIST_ALONE_BELOW = 520
 """Widths before scaling."""
 COMPACT_BELOW = 330
 """Height in px at 100 % text size under which everything around the words makes room."""
@@ -156,6 +157,8 @@ class ChatTab(QWidget):
 
     def select(self, key: str) -> None:
         """Shows a conversation and puts the cursor into its input box."""
+        if not self._main.isVisibleTo(self) and self.sidebar_visible():
+            self.toggle_sidebar()  # it stood in the place of the chat
         self.tabs.select(key)
         page = self._pages.get(key)
         if page is not None:
@@ -189,6 +192,7 @@ class ChatTab(QWidget):
         if self._sidebar is not None:
             self._sidebar.setVisible(show)
         self._update_fold_button()
+        self._apply_panel()
         self.sidebar_toggled.emit(show)
 
     def set_sidebar_wanted(self, on: bool) -> None:
@@ -214,9 +218,11 @@ class ChatTab(QWidget):
 
     def _apply_panel(self, shown: bool | None = None) -> None:
         """Where there is no room for both, the panel stands in the place of the chat."""
-        if self._inspector is not None:
-            shown = self._inspector.isVisibleTo(self) if shown is None else shown
-            self._main.setVisible(not shown or self.width() >= theme().px(PANEL_ALONE_BELOW))
+        panel = self._inspector
+        shown = bool(panel is not None and panel.isVisibleTo(self)) if shown is None else shown
+        alone = shown and self.width() < theme().px(PANEL_ALONE_BELOW)
+        listed = self.sidebar_visible() and self.width() < theme().px(LIST_ALONE_BELOW)
+        self._main.setVisible(not alone and not listed)
         self._refresh_compact()
 
     def _refresh_compact(self) -> None:

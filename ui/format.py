@@ -23,6 +23,7 @@ _TURNING = re.compile(f"[{_BIDI}]")
 _CODES = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\ud800-\\udfff"
 _CONTROLS = re.compile(f"[{_CODES}]")
 _UNSEEN = re.compile(f"[{_CODES}{_BIDI}{_HIDDEN}]")
+_PARTS = re.compile(r"[/\\](?=\S)")
 _BREAKS = re.compile("[\\s\u2028\u2029]+")
 
 
@@ -132,6 +133,11 @@ def plain(text: str, limit: int = 0) -> str:
 def words(text: str) -> str:
     """Sentences and lists for a label: like `plain`, but lines stay lines."""
     return _UNSEEN.sub("\ufffd", clean_text(text))
+
+
+def breakable(text: str) -> str:
+    """Paths in a label may break after each of their parts."""
+    return _PARTS.sub("\\g<0>\u200b", text)
 
 
 def steady(text: str) -> str:

@@ -22,7 +22,9 @@ from engine.types import Backend, SpecMode
 from ui import format as fmt
 from ui import strings
 from ui.controls import ChoiceRow, ElidedLabel, button, label, primary_button
-from ui.dialog_size import open_at
+from ui.dialog_size import open_at, room
+from ui.layouts import FlowLayout
+from ui.tool_page import PageArea, TallPage
 from ui.turn_parts import Disclosure
 from ui.views import LoadChoice, LoadDialogView
 
@@ -43,8 +45,16 @@ class LoadDialog(QDialog):
         self.setWindowTitle(title)
         self.setModal(True)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        body = QVBoxLayout(self)
-        body.setContentsMargins(25, 22, 25, 22)
+        self._page = TallPage()
+        area = PageArea()
+        area.setWidget(self._page)
+        area.setFrameShape(PageArea.Shape.NoFrame)
+        self._outer = QVBoxLayout(self)
+        self._outer.setContentsMargins(25, 22, 25, 22)
+        self._outer.setSpacing(8)
+        self._outer.addWidget(area, 1)
+        body = self._page.body
+        body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(8)
         body.addWidget(ElidedLabel(title, "title"))
         body.addWidget(ElidedLabel(view.summary or view.path, "muted"))
@@ -59,8 +69,10 @@ class LoadDialog(QDialog):
             body.addWidget(label(view.note, "warn", wrap=True))
         body.addSpacing(2)
         body.addWidget(self._advanced(view))
-        body.addLayout(self._last_row(view))
-        open_at(self, 600, least=(480, 0))
+        self._last = self._last_row(view)
+        self._outer.addWidget(self._last)
+        open_at(self, 600, 100, least=(480, 0))
+        self._fit()
         self.load_button.setFocus()
 
     def _backend_row(self, view: LoadDialogView) -> ChoiceRow:
@@ -126,7 +138,7 @@ class LoadDialog(QDialog):
         out.toggled_by_person.connect(lambda _: self._fit())
         return out
 
-    def _last_row(self, view: LoadDialogView) -> QHBoxLayout:
+    def _last_row(self, view: LoadDialogView) -> QWidget:
         self.context = QSpinBox()
         self.context.lineEdit().setTextMargins(8, 0, 0, 0)
         self.context.setAccessibleName(strings.CONTEXT)
@@ -139,19 +151,21 @@ class LoadDialog(QDialog):
         self.load_button = primary_button(strings.LOAD, self._on_load)
         self.load_button.setDefault(True)
         self.load_button.setEnabled(bool(self.backends.value()))
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(name)
-        row.addWidget(self.context)
-        row.addWidget(label(strings.CONTEXT_HINT, "muted"), 1)
-        row.addWidget(button(strings.CANCEL, "", self.reject))
-        row.addWidget(self.load_button)
+        row = QWidget()
+        flow = FlowLayout(row, gap=8, line_gap=8)
+        for part in (name, self.context, label(strings.CONTEXT_HINT, "muted"),
+                     button(strings.CANCEL, "", self.reject), self.load_button):  # fmt: skip
+            flow.addWidget(part)
+        flow.push_from = 3
         return row
 
     def _fit(self) -> None:
-        layout = self.layout()
-        if layout is not None:
-            self.resize(self.width(), layout.heightForWidth(self.width()))
+        """As tall as everything in it, or as the screen; then the page scrolls."""
+        margins = self._outer.contentsMargins()
+        wide = self.width() - margins.left() - margins.right()
+        tall = self._page.body.totalHeightForWidth(wide) + self._last.heightForWidth(wide)
+        tall += margins.top() + margins.bottom() + self._outer.spacing()
+        self.resize(self.width(), min(tall, room(self).height()))
 
     def choice(self) -> LoadChoice:
         """What is chosen right now."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from ui import format as fmt
 from ui import strings_history as words
@@ -23,8 +24,9 @@ class SettingRow(QWidget):
         texts.setSpacing(2)
         texts.addWidget(title)
         if text:
-            texts.addWidget(label(text, "small", wrap=True))
-        row = QHBoxLayout(self)
+            texts.addWidget(label(fmt.breakable(text), "small", wrap=True))
+        self._control = control
+        row = self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         row.setContentsMargins(0, 6, 0, 6)
         row.setSpacing(16)
         row.addLayout(texts, 1)
@@ -33,6 +35,22 @@ class SettingRow(QWidget):
             control.setAccessibleName(control.accessibleName() or name)
             control.setAccessibleDescription(text)
             row.addWidget(control, 0, Qt.AlignmentFlag.AlignVCenter)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The control stands under its words where beside them they would be squeezed."""
+        super().resizeEvent(event)
+        if self._control is not None:
+            ways = QBoxLayout.Direction
+            narrow = self._control.sizeHint().width() > self.width() * 0.55
+            self._row.setDirection(ways.TopToBottom if narrow else ways.LeftToRight)
+            side = Qt.AlignmentFlag.AlignLeft if narrow else Qt.AlignmentFlag.AlignVCenter
+            self._row.setAlignment(self._control, side)
+            self._row.setSpacing(6 if narrow else 16)
+
+    def minimumSizeHint(self) -> QSize:
+        """Narrower than the row stands now: it can stack."""
+        least = self._control.minimumSizeHint().width() if self._control is not None else 0
+        return QSize(max(120, least), super().minimumSizeHint().height())
 
     def matches(self, query: str) -> bool:
         return all(word in self._words for word in query.casefold().split())

@@ -28,7 +28,7 @@ from PySide6.QtWidgets import (
 from ui import shortcuts_page, strings
 from ui import strings_history as words
 from ui.controls import button, label
-from ui.dialog_size import open_at
+from ui.dialog_size import open_at, room
 from ui.number_field import NumberField
 from ui.setting_rows import PlaceRow, Section, SettingRow
 from ui.theme import SCALES, theme
@@ -77,7 +77,7 @@ class SettingsDialog(QDialog):
         self.search.textChanged.connect(lambda _="": self._refresh())
         self.nav = QListWidget()
         self.nav.setAccessibleName(words.SETTINGS)
-        self.nav.setFixedWidth(theme().px(150))
+        self.nav.setFixedWidth(min(theme().px(150), round(room(self).width() * 0.29)))
         pad = theme().px(6)
         self.nav.setStyleSheet(
             f"QListWidget::item {{ padding: {pad}px {pad + 2}px; border-radius: 6px; }}"
@@ -288,6 +288,9 @@ class SettingsDialog(QDialog):
 
     def _combo(self, name: str, choices: Mapping[K, str], value: K) -> QComboBox:
         box = QComboBox()
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        longest = max((len(text) for text in choices.values()), default=0)
+        box.setMinimumContentsLength(min(18, longest))
         for key, text in choices.items():
             box.addItem(text, key)
         keys = list(choices)

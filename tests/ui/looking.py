@@ -34,6 +34,7 @@ CONTROLS = (
     QAbstractButton, QAbstractItemView, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit,
     QTextEdit, QSlider, QTabBar,
 )  # fmt: skip
+_WORDS = re.compile("[\\s\u200b]+")
 _MARKUP = re.compile(r"</?(p|b|br|span|html|qt)\b")
 _DULL = {
     QAccessible.Role.NoRole, QAccessible.Role.Client, QAccessible.Role.Border,
@@ -172,7 +173,8 @@ def _needs(widget: QWidget) -> tuple[int, int]:
     hint = widget.minimumSizeHint() if isinstance(widget, QTabBar) else widget.sizeHint()
     if isinstance(widget, QLabel) and widget.wordWrap():
         longest = max(
-            (widget.fontMetrics().horizontalAdvance(w) for w in widget.text().split()), default=0
+            (widget.fontMetrics().horizontalAdvance(w) for w in _WORDS.split(widget.text())),
+            default=0,
         )
         margins = widget.contentsMargins()
         room = widget.width() - margins.left() - margins.right()
@@ -194,7 +196,6 @@ def seen_part(widget: QWidget) -> QRect:
             bar = around.verticalScrollBar()
             wide = around.horizontalScrollBar()
             if bar.maximum() > 0:
-                area.setTop(max(area.top(), 0)) if area.top() < 0 <= area.bottom() else None
                 tall = QRect(at.rect())
                 tall.setTop(-100_000)
                 tall.setBottom(100_000)
@@ -202,7 +203,7 @@ def seen_part(widget: QWidget) -> QRect:
                     tall.setLeft(-100_000)
                     tall.setRight(100_000)
                 area = area.intersected(tall)
-                return area.translated(0, 0)
+                return area
         area = area.intersected(at.rect())
     return area
 

@@ -151,7 +151,7 @@ def test_log_page_is_as_tall_as_its_text_and_follows_the_end(tab: ToolsTab, qtbo
     qtbot.wait(20)
     assert bar.value() == 0, "a reader further up is left alone"
     tab.resize(560, 500)
-    qtbot.waitUntil(lambda: last.width() < 400)
+    qtbot.waitUntil(lambda: last.width() < 540)
     assert last.text.height() >= last.text.heightForWidth(last.text.width())
 
 
