@@ -218,7 +218,7 @@ class Footer(QWidget):
         self.setProperty("kind", "footer")
         self._lit = False
         numbers = QWidget()
-        self._flow = FlowLayout(numbers, gap=9, line_gap=1)
+        self._flow = FlowLayout(numbers, gap=8, line_gap=1)
         left = QVBoxLayout()  # the first line of figures stands level with the actions
         left.setContentsMargins(0, theme().px(3), 0, 0)
         left.addWidget(numbers)
@@ -231,7 +231,7 @@ class Footer(QWidget):
         wide = theme().scale <= 1.3
         row = QBoxLayout(ways.LeftToRight if wide else ways.TopToBottom, self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10 if wide else 2)
+        row.setSpacing(6 if wide else 2)
         row.addLayout(left, 1)
         row.addLayout(right)
         row.setAlignment(right, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
@@ -251,7 +251,8 @@ class Footer(QWidget):
         if event.type() == QEvent.Type.FocusIn:
             self.set_lit(True)
         elif event.type() == QEvent.Type.FocusOut:
-            self.set_lit(self.parentWidget() is not None and self.parentWidget().underMouse())
+            parent = self.parentWidget()
+            self.set_lit(parent is not None and parent.underMouse())
         return super().eventFilter(watched, event)
 
     def add_action(self, widget: QWidget, first: bool = False) -> None:
@@ -271,7 +272,9 @@ class Footer(QWidget):
             self._parts = [label(text, "small") for text in view.parts()]
             if view.speculative is not None:
                 self._parts.append(pill(strings.spec_words(view.speculative), on=view.speculative))
-            self._parts += [label(t, "small") for t in (view.backend, view.stop_reason) if t]
+            tail = fmt.DOT.join(t for t in (view.backend, view.stop_reason) if t)
+            if tail:
+                self._parts.append(label(tail, "small"))
         for part in self._parts:
             self._flow.addWidget(part)
         self.setAccessibleName(view.text() if view is not None else "")
