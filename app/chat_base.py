@@ -131,6 +131,11 @@ class ChatBase:
             self.conversation.draft = text
             self.context.history.save_soon(self.conversation)
 
+    def look_again(self) -> None:
+        """Tells that what a busy chat waits for is another thing now."""
+        if self.busy:
+            self._tell(ChatEvent.STATE)
+
     def _go(self, state: ChatState) -> None:
         if state is not self.state:
             self.state = step(self.state, state)

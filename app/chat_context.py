@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
@@ -68,6 +68,9 @@ class ChatContext:
     auto_choice: Callable[[str, Backend], bool] = lambda _path, _backend: False
     tool_specs: Callable[[Chat], tuple[ToolSpec, ...]] = lambda _chat: ()
     tool_runner: ToolRunner | None = None
+    at_tools: dict[str, str] = field(default_factory=dict)
+    """What open chats wait for between two sends, by key: "deciding" (the person is asked
+    whether a call may run) or "tool" (one runs)."""
     show_footer: Callable[[], bool] = lambda: True
     """Whether the numbers under an answer are wanted."""
 

@@ -26,6 +26,7 @@ class ChatPage:
         self._text = 0
         self._thought = 0
         self._gauged = 0.0
+        self._at_tools = False
         page.set_turns(path_views(chat))
         page.set_gauge(chat.gauge)
 
@@ -49,7 +50,10 @@ class ChatPage:
     def show_state(self) -> None:
         """What the answer being written waits for, as long as no text came."""
         node_id = self._chat.answering
-        if node_id is not None and self._chat.state is not ChatState.DECODING:
+        at_tools = self._chat.key in self._chat.context.at_tools
+        before, self._at_tools = self._at_tools, at_tools
+        waits = self._chat.state is not ChatState.DECODING or at_tools or before
+        if node_id is not None and waits:
             view = turn_view(self._chat, self._chat.conversation.nodes[node_id])
             self._page.update_turn(view)
             self._follow(view)

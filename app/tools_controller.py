@@ -89,9 +89,6 @@ class ToolsController:
             on_event=self._on_event,
             on_result=self._on_result,
         )
-        self._for_chats = CallRunner(
-            self.registry, lambda prepared: ask_by_notice(services.notices, prepared)
-        )
         services.tools = self
         services.chat_context.tool_specs = lambda _chat: self.registry.specs()
         services.chat_context.tool_runner = self._run_for_chat
@@ -221,10 +218,30 @@ class ToolsController:
 
     # Chats
 
-    async def _run_for_chat(self, _chat: Chat, call: ToolCall) -> ToolStep:
-        """One call of a chat; cancelled when its answer is stopped."""
-        steps = await self._for_chats.run((call,), lambda _event: None, asyncio.Event())
-        return steps[0]
+    async def _run_for_chat(self, chat: Chat, call: ToolCall) -> ToolStep:
+        """One call of a chat; cancelled when its answer is stopped. The transcript says what
+        is waited for."""
+        waiting = self._services.chat_context.at_tools
+
+        def waits_for(what: str) -> None:
+            waiting[chat.key] = what
+            chat.look_again()
+
+        async def ask_person(prepared: Prepared) -> Consent:
+            waits_for("deciding")
+            try:
+                return await ask_by_notice(self._services.notices, prepared)
+            finally:
+                waits_for("tool")
+
+        waits_for("tool")
+        try:
+            runner = CallRunner(self.registry, ask_person)
+            steps = await runner.run((call,), lambda _event: None, asyncio.Event())
+            return steps[0]
+        finally:
+            waiting.pop(chat.key, None)
+            chat.look_again()
 
     # Files
 

@@ -39,6 +39,10 @@ BUBBLE_SHARE = 0.84
 """The widest a bubble gets, as a share of the column."""
 
 
+AT_TOOLS = ("deciding", "tool")
+"""What an answer can wait for after it has text."""
+
+
 class MessageView(QFrame):
     """Shows a `TurnView`. `set_view` changes only what differs."""
 
@@ -274,7 +278,8 @@ class MessageView(QFrame):
 
     def _show_waiting(self, view: TurnView) -> None:
         words = strings.WAITING.get(view.waiting, "")
-        shown = view.status == "streaming" and bool(words) and not self.words.has_text()
+        blank = not self.words.has_text()
+        shown = view.status == "streaming" and bool(words) and (blank or view.waiting in AT_TOOLS)
         if self._waiting is None:
             if not shown:
                 return
@@ -283,7 +288,7 @@ class MessageView(QFrame):
         self._waiting.setText(words)
         self._waiting.setVisible(shown)
         if not self._is_user and view.status == "streaming":
-            self.words.setVisible(not shown)
+            self.words.setVisible(not shown or not blank)
 
     def _insert_below(self, widget: QWidget) -> None:
         """Under the text, above the footer of an answer."""
@@ -305,9 +310,9 @@ class MessageView(QFrame):
         if text and not self._is_user:
             begins = not self.words.has_text()
             self.words.append(text)
+            if self._waiting is not None:
+                self._waiting.hide()
             if begins:
-                if self._waiting is not None:
-                    self._waiting.hide()
                 self.words.show()
                 self.words.set_caret(True)
         self._update_thought()

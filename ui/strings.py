@@ -287,6 +287,8 @@ WAITING = {
     "queued": "Waiting for the engine…",
     "loading": "Loading the model…",
     "prefill": "Reading the prompt…",
+    "deciding": "Waiting for your decision",
+    "tool": "Running a tool…",
     "stopping": "Stopping…",
 }
 
