@@ -136,9 +136,12 @@ class Soak:
         end = time.monotonic() + self.args.minutes * 60
         sampled = 0.0
         begun = time.monotonic()
+        trail = self.args.trail.open("w", encoding="utf-8") if self.args.trail else None
         while time.monotonic() < end:
             try:
                 pulse.doing = name = await walker.step()
+                if trail is not None:
+                    print(f"{time.monotonic() - begun:.1f} {name}", file=trail, flush=True)
             except Exception:
                 self._wrong("an action failed: " + traceback.format_exc()[-1500:])
                 name = "failed"
@@ -148,6 +151,8 @@ class Soak:
                 sampled = time.monotonic()
                 self._sample(program, sampled - begun)
             await asyncio.sleep(walker.rng.uniform(0, 0.15))
+        if trail is not None:
+            trail.close()
         await self._last_answer(program)
         pulse.end()
         self.report["engine_kills"] = walker.kills
@@ -281,6 +286,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=5)
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--trail", type=Path, help="each action is written here at once")
     args = parser.parse_args()
     screen = virtual_screen()
     started = time.monotonic()
