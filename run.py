@@ -45,7 +45,9 @@ CHECKS: "dict[str, tuple[str, ...]]" = {
     "format": ("-m", "ruff", "format", "--check", "."),
     "types": ("-m", "mypy"),
     "imports": ("-c", "from importlinter.cli import lint_imports_command as check; check()"),
-    "tests": ("-m", "pytest"),
+    # Two processes, a file each, in order: the long files come first. A process that crashes fails
+    # the test it was in. `-n 0` among ARGS runs everything in one process.
+    "tests": ("-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"),
 }
 
 
@@ -261,7 +263,7 @@ def run_checks(arguments: Sequence[str]) -> int:
         subprocess.run([python, "-m", "app.qt_check"], cwd=ROOT, env=environ, check=False)
     results = []
     for name in chosen:
-        say(f"== {name}: {' '.join(CHECKS[name][-3:])}")
+        say(f"== {name}: {' '.join(CHECKS[name])}")
         command = [python, *CHECKS[name], *(rest if name == "tests" else ())]
         begin = time.monotonic()
         code = subprocess.run(command, cwd=ROOT, env=environ, check=False).returncode

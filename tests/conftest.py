@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import psutil
 import pytest
 
@@ -21,7 +22,13 @@ import resources
 if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY"):
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-GRACE_S = 5.0
+# A busy machine is no failure: examples have no time limit. Each run takes the same examples;
+# new ones, many, are tried with `--hypothesis-profile=search`.
+hypothesis.settings.register_profile("tandem", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("search", deadline=None, max_examples=1000)
+hypothesis.settings.load_profile("tandem")
+
+GRACE_S = 20.0
 
 
 @pytest.fixture(scope="session")

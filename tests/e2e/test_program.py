@@ -45,7 +45,7 @@ def run(qapp: QApplication, tandem_home: Path) -> Callable[[ScriptedEngine, Body
             program = Program(paths.resolve(), loop, lambda: engine)
             program.start()
             try:
-                await asyncio.wait_for(body(Person(program)), 60)
+                await asyncio.wait_for(body(Person(program)), 200)
             finally:
                 program.services.lifecycle.quit()
                 await program.services.lifecycle.run()

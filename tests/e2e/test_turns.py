@@ -25,7 +25,7 @@ def drive(
         env=env,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=240,
         check=False,
     )
     log = home / "logs" / "app.log"

@@ -181,7 +181,7 @@ def test_a_small_address_space_is_an_error_or_an_answer(
         [sys.executable, str(script), str(demo_model), str(tmp_path), str(megabytes)],
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=240,
         env={**os.environ, "PYTHONPATH": os.getcwd()},
     )
     word = done.stdout.strip()
@@ -231,7 +231,7 @@ def test_a_suspended_engine_can_be_stopped(
         assert outcome.reason in (FinishReason.END, FinishReason.LIMIT, FinishReason.CONTEXT_FULL)
     for timer in timers:
         timer.join()
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
     engine.kill()
     engine.load(options(demo_model, tmp_path))
     assert engine.generate(ask(3), lambda _b: None).text

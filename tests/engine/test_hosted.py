@@ -57,7 +57,7 @@ def test_signs_of_life(engine: HostedEngine, options: LoadOptions) -> None:
     loaded = engine.load(options)
     assert engine.pid == loaded.pid
     assert seen
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while engine.rss is None and time.monotonic() < deadline:
         time.sleep(0.02)
     assert engine.rss is not None
@@ -177,7 +177,7 @@ def test_closing_over_a_frozen_child_takes_about_a_second(
     os.kill(loaded.pid, signal.SIGSTOP)
     began = time.monotonic()
     engine.close()
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 20
     assert not psutil.pid_exists(loaded.pid)
 
 
@@ -267,12 +267,12 @@ def test_the_child_ends_with_its_parent(demo_model: Path, tmp_path: Path, end: s
         [sys.executable, str(script), str(demo_model)],
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=240,
         env={**os.environ, "PYTHONPATH": root},
         check=False,
     )
     pid = int(done.stdout.split()[0])
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 60
     while psutil.pid_exists(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not psutil.pid_exists(pid)

@@ -257,7 +257,7 @@ def test_an_engine_that_never_ends_is_killed_on_stop(
         run.go()
     assert caught.value.code in ("unresponsive", "crashed")
     timer.join()
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 40
     engine.load(options)
     works_again(engine)
 
@@ -293,7 +293,7 @@ def test_hanging_delete_does_not_hang_the_caller(
     assert Run(engine, "hang_delete").go().text == "bye"
     started = time.monotonic()
     engine.close()
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
 
 
 def test_hanging_engine_delete_does_not_hang_close(
@@ -303,7 +303,7 @@ def test_hanging_engine_delete_does_not_hang_close(
     engine.load(options)
     started = time.monotonic()
     engine.close()
-    assert time.monotonic() - started < 10
+    assert time.monotonic() - started < 30
 
 
 def test_a_stale_error_is_not_believed(make_engine: MakeEngine, options: LoadOptions) -> None:

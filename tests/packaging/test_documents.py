@@ -71,7 +71,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
         text=True,
         encoding="utf-8",
         stdin=subprocess.DEVNULL,
-        timeout=110,
+        timeout=240,
         check=False,
     )
 

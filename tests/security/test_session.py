@@ -44,7 +44,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
         env=env,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=240,
         check=False,
         umask=0o022,
     )

@@ -28,7 +28,7 @@ with warnings.catch_warnings():
 Scenario = Callable[[Program], Awaitable[None]]
 
 
-async def until(check: Callable[[], object], seconds: float = 20.0) -> None:
+async def until(check: Callable[[], object], seconds: float = 100.0) -> None:
     deadline = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < deadline, "did not happen in time"
@@ -61,7 +61,7 @@ class Person:
         program.start()
         try:
             await until(lambda: program.services.state.loaded is not None)
-            await asyncio.wait_for(scenario(program), 60)
+            await asyncio.wait_for(scenario(program), 200)
         finally:
             program.services.lifecycle.quit()
             await program.services.lifecycle.run()

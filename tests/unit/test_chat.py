@@ -118,7 +118,7 @@ def run(
     async def main() -> Bench:
         bench = Bench(engine, supports_tools=supports_tools)
         try:
-            await asyncio.wait_for(body(bench), 20)
+            await asyncio.wait_for(body(bench), 60)
         finally:
             await bench.service.close()
             await bench.chat.wait()
@@ -403,7 +403,7 @@ def test_stop_while_a_tool_runs() -> None:
         await bench.reach(ChatState.DECODING)
         await asyncio.sleep(0.02)
         bench.chat.stop()
-        await asyncio.wait_for(bench.chat.wait(), 2)
+        await asyncio.wait_for(bench.chat.wait(), 15)
         assert bench.chat.state is ChatState.IDLE
 
     run(engine, body, supports_tools=True)

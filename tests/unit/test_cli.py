@@ -32,7 +32,7 @@ def tandem(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=240,
         check=False,
     )
 
@@ -161,7 +161,7 @@ def test_commands_need_no_qt_httpx_keyring_or_mcp(demo_model: Path) -> None:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -185,7 +185,7 @@ def test_a_display_that_does_not_answer_is_no_crash() -> None:
         input="",
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr

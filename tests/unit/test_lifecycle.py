@@ -75,7 +75,7 @@ def test_sigterm_quits() -> None:
         life.watch_signals()
         try:
             os.kill(os.getpid(), signal.SIGTERM)
-            await asyncio.wait_for(life.run(), 10)
+            await asyncio.wait_for(life.run(), 60)
         finally:
             life.forget_signals()
 

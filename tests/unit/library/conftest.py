@@ -81,7 +81,7 @@ class Bench:
         return next((s for s in reversed(self.told) if s.key == key), None)
 
     def wait(
-        self, accept: Callable[[DownloadStatus], bool], key: str = "m", seconds: float = 20
+        self, accept: Callable[[DownloadStatus], bool], key: str = "m", seconds: float = 60
     ) -> DownloadStatus:
         """Waits until the newest status of `key` is accepted."""
         deadline = time.monotonic() + seconds

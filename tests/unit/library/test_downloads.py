@@ -266,7 +266,7 @@ def test_cancel_one_of_two(bench: Bench, server: ModelServer) -> None:
     bench.manager.cancel("a")
     begun = time.monotonic()
     bench.wait(lambda s: s.state is DownloadState.CANCELLED, "a")
-    assert time.monotonic() - begun < 2
+    assert time.monotonic() - begun < 10
     time.sleep(0.3)
     sent = server.gets("/a")[0].sent
     other = server.gets("/b")[0].sent

@@ -259,7 +259,7 @@ def test_keyring_that_hangs_does_not_hang_us(caplog: pytest.LogCaptureFixture) -
         begun = time.monotonic()
         assert await store.load() is None
         assert await store.save(Secret(TOKEN)) is Keeping.SESSION
-        assert time.monotonic() - begun < 5
+        assert time.monotonic() - begun < 20
 
     try:
         asyncio.run(run())

@@ -110,27 +110,27 @@ def test_a_server_that_dies_while_called_and_while_idle(make_hub: type[Hub]) -> 
 
 
 def test_dead_silent_noisy_and_missing_servers(make_hub: type[Hub], tmp_path: Path) -> None:
-    hub = make_hub(start_s=1.0)
+    hub = make_hub()
     hub.hub.start(config("dead", "--die-at-start"))
     assert "ended before" in hub.until(ServerPhase.FAILED).reason
     assert "no licence file" in log_file(tmp_path, "dead").read_text()
-    hub.hub.start(config("silent", "--silent"))
-    assert "no answer within 1 seconds" in hub.until(ServerPhase.FAILED).reason
     hub.hub.start(McpServer(name="none", command="/no/such/program"))
     assert "was not found" in hub.until(ServerPhase.FAILED).reason
-    other = make_hub()
-    assert other.ready(config("srv", "--noisy")).tools
+    assert hub.ready(config("srv", "--noisy")).tools
+    impatient = make_hub(start_s=1.0)
+    impatient.hub.start(config("silent", "--silent"))
+    assert "no answer within 1 seconds" in impatient.until(ServerPhase.FAILED).reason
 
 
 def test_a_slow_call_times_out_and_nothing_blocks(make_hub: type[Hub]) -> None:
     hub = make_hub(call_s=0.3)
     hub.ready(config("srv"))
     began = time.monotonic()
-    future = hub.hub.call("srv", "sleep", {"seconds": 2})
-    assert time.monotonic() - began < 0.25, "asking returns at once"
+    future = hub.hub.call("srv", "sleep", {"seconds": 30})
+    assert time.monotonic() - began < 10, "asking returns at once"
     with pytest.raises(ToolFailure, match="no answer within"):
         future.result(LONG)
-    waiting = hub.hub.call("srv", "sleep", {"seconds": 2})
+    waiting = hub.hub.call("srv", "sleep", {"seconds": 30})
     waiting.cancel()
     assert waiting.cancelled()
 
@@ -153,7 +153,7 @@ def test_a_server_that_does_not_want_to_end_is_killed(make_hub: type[Hub]) -> No
     hub.ready(config("srv", "--deaf"))
     assert not hub.hub.close(0.2)
     assert kill_leftovers() == 0
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while psutil.Process().children() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not [c for c in psutil.Process().children() if str(SERVER) in " ".join(c.cmdline())]
