@@ -143,6 +143,7 @@ async def script(program):  # type: ignore[no-untyped-def]
     forms[:] = [call_form("greet", {"name": "Bob"}), ANSWER]
     await me.send("Greet Bob")
     await me.until(lambda: me.notice().startswith("tool-consent"))
+    assert me.page.turns()[-1].waiting == "deciding"
     await shots("chat-consent")
     await me.press(words.ALLOW_ONCE)
     await me.until(lambda: not me.chat.busy)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QGuiApplication, QTextCursor
@@ -229,3 +231,21 @@ def test_thoughts_are_apart_and_never_copied(page: ConversationPage, qtbot: QtBo
     view.copy_text()
     assert QGuiApplication.clipboard().text() == "answer"
     assert page.turns()[-1].thought == "let me see"
+
+
+def test_what_is_waited_for_between_two_sends(page: ConversationPage, qtbot: QtBot) -> None:
+    asked = TurnView(node_id="a", role="assistant", status="streaming", waiting="deciding")
+    page.set_turns([user("u"), asked])
+    idle(qtbot, page.transcript)
+    view = page.transcript.view_of("a")
+    assert view is not None
+    assert view._waiting is not None
+    assert view._waiting.text() == "Waiting for your decision"
+    assert view._waiting.isVisible()
+    page.stream("a", "Text")
+    assert not view._waiting.isVisible()
+    page.update_turn(replace(asked, text="Text"))
+    assert view._waiting.isVisible()
+    assert view.words.isVisible()
+    page.update_turn(replace(asked, text="Text", waiting=""))
+    assert not view._waiting.isVisible()
