@@ -110,11 +110,11 @@ def test_a_theme_change_leaves_what_is_out_of_sight_for_later(light: None, qtbot
     height = turn.words.height()
     theme().apply(mode="dark")
     assert parts[0].toPlainText() == ""
-    qtbot.waitUntil(lambda: not view._dirty and parts[-1].toPlainText() != "")
+    qtbot.waitUntil(lambda: not view._dirty and parts[-1].toPlainText() != "", timeout=30_000)
     assert parts[0].stale
     assert abs(turn.words.height() - height) < 100
     view.verticalScrollBar().setValue(0)
-    qtbot.waitUntil(lambda: parts[0].toPlainText().startswith("Part 0"))
+    qtbot.waitUntil(lambda: parts[0].toPlainText().startswith("Part 0"), timeout=30_000)
     color = parts[0].document().begin().begin().fragment().charFormat().foreground().color()
     assert color == theme().color("text")
 

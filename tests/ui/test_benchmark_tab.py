@@ -252,7 +252,7 @@ def test_narrow_or_large_text_puts_the_history_below(
     theme().apply(scale=scale)
     tab.set_result(result())
     tab.resize(width, 600)
-    qtbot.waitUntil(lambda: tab.splitter.orientation() is Qt.Orientation.Vertical)
+    qtbot.waitUntil(lambda: tab.splitter.orientation() is Qt.Orientation.Vertical, timeout=30_000)
     assert tab.setup.compare_button.width() >= tab.setup.compare_button.sizeHint().width()
     theme().apply(scale=1.0)
 

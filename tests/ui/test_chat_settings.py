@@ -91,7 +91,7 @@ def test_generation_changes_are_emitted_together(qtbot: QtBot) -> None:
     qtbot.keyClicks(block.top_k.field, "1")
     block.seed.field.selectAll()
     qtbot.keyClicks(block.seed.field, "7")
-    qtbot.waitUntil(lambda: bool(changes))
+    qtbot.waitUntil(lambda: bool(changes), timeout=30_000)
     assert changes == [GenerationValues(system="Be brief.", sampling=Sampling(top_k=1, seed=7))]
 
 

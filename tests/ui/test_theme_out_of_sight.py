@@ -39,7 +39,7 @@ def two(qtbot: QtBot) -> Iterator[tuple[QStackedWidget, Transcript, Transcript]]
     for one in (seen, hidden):
         stack.setCurrentWidget(one)
         one.set_turns(turns(40))
-        qtbot.waitUntil(lambda one=one: len(one.message_views()) > FIRST)
+        qtbot.waitUntil(lambda one=one: len(one.message_views()) > FIRST, timeout=30_000)
     stack.setCurrentWidget(seen)
     yield stack, seen, hidden
     theme().apply(mode="system")
@@ -64,7 +64,7 @@ def test_the_reader_finds_the_place_again(
 ) -> None:
     stack, seen, hidden = two
     stack.setCurrentWidget(hidden)
-    qtbot.waitUntil(lambda: len(hidden.message_views()) > 30)
+    qtbot.waitUntil(lambda: len(hidden.message_views()) > 30, timeout=30_000)
     place = hidden.view_of("n20")
     assert place is not None
     hidden.verticalScrollBar().setValue(place.mapTo(hidden.widget(), place.rect().topLeft()).y())

@@ -142,7 +142,7 @@ def test_log_page_is_as_tall_as_its_text_and_follows_the_end(tab: ToolsTab, qtbo
     for number in range(60):
         log.put(LogEntryView(key=str(number), kind="model", text="word " * 60))
     bar = log.verticalScrollBar()
-    qtbot.waitUntil(lambda: bar.maximum() > 0 and bar.value() == bar.maximum())
+    qtbot.waitUntil(lambda: bar.maximum() > 0 and bar.value() == bar.maximum(), timeout=30_000)
     last = log.entries["59"]
     bottom = last.mapTo(log.viewport(), last.rect().bottomLeft()).y()
     assert 0 <= log.viewport().height() - bottom < 80
@@ -151,7 +151,7 @@ def test_log_page_is_as_tall_as_its_text_and_follows_the_end(tab: ToolsTab, qtbo
     qtbot.wait(20)
     assert bar.value() == 0, "a reader further up is left alone"
     tab.resize(560, 500)
-    qtbot.waitUntil(lambda: last.width() < 540)
+    qtbot.waitUntil(lambda: last.width() < 540, timeout=30_000)
     assert last.text.height() >= last.text.heightForWidth(last.text.width())
 
 

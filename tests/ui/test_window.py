@@ -264,7 +264,7 @@ def test_every_control_has_a_name(window: MainWindow, qtbot: QtBot) -> None:
             TurnView(node_id="a", role="assistant", text="**bold** words", version_count=2),
         ]
     )
-    qtbot.waitUntil(lambda: not page.transcript._dirty)
+    qtbot.waitUntil(lambda: not page.transcript._dirty, timeout=30_000)
     roles = QAccessible.Role
     for item in walk(QAccessible.queryAccessibleInterface(window)):
         if item.role() in (roles.PushButton, roles.ButtonMenu, roles.EditableText, roles.CheckBox):
@@ -285,7 +285,7 @@ def test_every_control_has_a_name(window: MainWindow, qtbot: QtBot) -> None:
 def test_tab_key_leaves_every_part_of_the_page(window: MainWindow, qtbot: QtBot) -> None:
     page = window.chat.add_conversation(TabView(key="a", title="First"))
     page.set_turns([TurnView(node_id="a", role="assistant", text="[l](https://e.org) words")])
-    qtbot.waitUntil(lambda: not page.transcript._dirty)
+    qtbot.waitUntil(lambda: not page.transcript._dirty, timeout=30_000)
     qtbot.wait(50)
     window.activateWindow()
     page.focus_composer()
