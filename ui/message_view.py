@@ -262,7 +262,7 @@ class MessageView(QFrame):
 
     def _show_error(self, view: TurnView) -> None:
         mark = strings.STATUS_MARKS.get(view.status, "")
-        text = view.error if view.error else mark
+        text = view.error if view.error else mark[:1].upper() + mark[1:]
         if not text and self._error is None:
             return
         if self._error is None:
@@ -272,7 +272,7 @@ class MessageView(QFrame):
         self._error.setProperty("kind", "bad" if bad else "muted")
         self._error.style().unpolish(self._error)
         self._error.style().polish(self._error)
-        self._error.setText(text[:1].upper() + text[1:])
+        self._error.setText(text)
         self._error.setToolTip(fmt.tip(view.error_details[:2000]))
         self._error.setVisible(bool(text))
 
