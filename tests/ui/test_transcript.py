@@ -76,9 +76,8 @@ def test_reader_who_scrolled_up_stays_put(page: ConversationPage, qtbot: QtBot) 
     assert bar.value() == 100
     assert page.transcript._jump.isVisible()
     page.transcript._jump.click()
-    qtbot.wait(20)
-    assert at_end(page.transcript)
-    assert not page.transcript._jump.isVisible()
+    qtbot.waitUntil(lambda: at_end(page.transcript), timeout=30_000)
+    qtbot.waitUntil(lambda: not page.transcript._jump.isVisible(), timeout=30_000)
 
 
 def test_selection_survives_streaming(page: ConversationPage, qtbot: QtBot) -> None:

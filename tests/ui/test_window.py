@@ -166,11 +166,9 @@ def test_lazy_tab_is_made_when_opened(window: MainWindow) -> None:
 
 def test_sidebar_folds_to_a_button(window: MainWindow, qtbot: QtBot) -> None:
     window.resize(1280, 800)
-    qtbot.wait(20)
-    assert window.chat.sidebar_visible()
+    qtbot.waitUntil(window.chat.sidebar_visible, timeout=30_000)
     window.resize(800, 600)
-    qtbot.wait(20)
-    assert not window.chat.sidebar_visible()
+    qtbot.waitUntil(lambda: not window.chat.sidebar_visible(), timeout=30_000)
     assert window.chat._fold_button.isVisible()
     window.chat._fold_button.click()
     assert window.chat.sidebar_visible()
