@@ -1,7 +1,7 @@
 """Attach, paste and drop: from a file to the strip above the box, and into the message.
 
-Main thread; reading, decoding and shrinking happen on the shared executor. Files wait per
-conversation until its next message takes them.
+Main thread; reading, decoding and shrinking happen on the shared executor. Files wait in
+the draft of their conversation, and so over a restart, until its next message takes them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from app import attachments
 from app.attachment_images import prepare
 from app.attachments import AttachmentError, AttachmentStore
 from app.conversation import Attachment
+from app.model_names import display_name
 from app.notices import Level, Notice
 from ui import format as fmt
 from ui import strings, strings_history
@@ -45,7 +46,6 @@ class AttachmentsController(QObject):
         self._run = run
         self._chats = services.chats
         self.store = AttachmentStore(services.paths.attachments, prepare)
-        self._pending: dict[str, list[Attachment]] = {}
         self._strips: dict[str, AttachmentStrip] = {}
         self._chats.take_attachments = self.take
         self._chats.return_attachments = self.give_back
@@ -56,21 +56,36 @@ class AttachmentsController(QObject):
             self._on_opened(chat.key)
         window.on_action("attach", self._on_action)
 
-    def take(self, key: str) -> tuple[Attachment, ...]:
-        """What waits in the strip of a chat, taken out of it."""
-        taken = tuple(self._pending.pop(key, ()))
-        self._show(key)
-        return taken
+    def take(self, key: str) -> tuple[Attachment, ...] | None:
+        """What waits in the strip of a chat, taken out of it. None, and it was said why, when
+        the model in use cannot take it: the message must stay as it is."""
+        waiting = self._waiting(key)
+        for kind in {a.kind for a in waiting}:
+            if self._refusal(kind) not in ("", "no_model"):
+                self._refuse(kind)
+                return None
+        self._keep(key, ())
+        return waiting
 
     def give_back(self, key: str, files: tuple[Attachment, ...]) -> None:
         """Puts files into the strip again (a message that was not taken)."""
         if files:
-            self._pending[key] = [*files, *self._pending.get(key, [])]
+            self._keep(key, (*files, *self._waiting(key)))
+
+    def _waiting(self, key: str) -> tuple[Attachment, ...]:
+        chat = self._chats.chat(key)
+        return chat.conversation.draft_files if chat is not None else ()
+
+    def _keep(self, key: str, files: tuple[Attachment, ...]) -> None:
+        chat = self._chats.chat(key)
+        if chat is not None:
+            chat.set_draft_files(files)
+            self._chats.drafted.emit(key)
             self._show(key)
 
     async def sweep(self, in_use: Iterable[str]) -> None:
-        """Removes stored files that no turn and no strip refers to."""
-        waiting = {a.file for files in self._pending.values() for a in files}
+        """Removes stored files that no turn and no unsent message refers to."""
+        waiting = {a.file for c in self._chats.chats for a in c.conversation.draft_files}
         keep = {*in_use, *waiting}
         await asyncio.get_running_loop().run_in_executor(
             self._services.executor, self.store.sweep, keep
@@ -92,7 +107,6 @@ class AttachmentsController(QObject):
 
     def _on_closed(self, key: str) -> None:
         self._strips.pop(key, None)
-        self._pending.pop(key, None)
 
     def _on_action(self) -> None:
         key = self._window.chat.current_key()
@@ -132,7 +146,7 @@ class AttachmentsController(QObject):
         await self._add(key, store)
 
     async def _add(self, key: str, work: Callable[[], Attachment]) -> None:
-        waiting = self._pending.get(key, [])
+        waiting = self._waiting(key)
         if len(waiting) >= attachments.MAX_PER_MESSAGE:
             self._tell("attach_too_many", {"limit": str(attachments.MAX_PER_MESSAGE)})
             return
@@ -145,16 +159,16 @@ class AttachmentsController(QObject):
         if self._refusal(added.kind):
             self._refuse(added.kind)
             return
-        if key in self._strips and added not in self._pending.get(key, []):
-            self._pending.setdefault(key, []).append(added)
-            self._show(key)
+        waiting = self._waiting(key)
+        if key in self._strips and added not in waiting:
+            self._keep(key, (*waiting, added))
 
     def _refusal(self, kind: str) -> str:
         return attachments.refusal(kind, self._services.state.loaded)
 
     def _refuse(self, kind: str) -> None:
         info = self._chats.info()
-        name = fmt.plain(info.name) if info else strings.NO_MODEL
+        name = fmt.plain(display_name(info.path)) if info else strings.NO_MODEL
         params = {"model": name, "kind": strings_history.KINDS[kind]}
         self._tell(self._refusal(kind), params)
 
@@ -164,14 +178,12 @@ class AttachmentsController(QObject):
         self._services.notices.post(Notice("attachment", text, level=Level.WARNING, seconds=12))
 
     def _remove(self, key: str, name: str) -> None:
-        waiting = self._pending.get(key, [])
-        self._pending[key] = [a for a in waiting if a.file != name]
-        self._show(key)
+        self._keep(key, tuple(a for a in self._waiting(key) if a.file != name))
 
     def _show(self, key: str) -> None:
         strip = self._strips.get(key)
         if strip is not None:
-            strip.set_items([self._view(a) for a in self._pending.get(key, ())])
+            strip.set_items([self._view(a) for a in self._waiting(key)])
 
     def _view(self, item: Attachment) -> AttachmentView:
         return AttachmentView(

@@ -13,13 +13,11 @@ import logging
 import time
 
 from app import chat_turns as turns
-from app import wording
-from app.chat_base import ChatBase
-from app.chat_context import ChatContext, ChatEvent, Rejected
-from app.chat_gauge import broken_gauge, gauge_of, live_gauge, stored_gauge, waiting_gauge
+from app.chat_context import ChatContext, ChatEvent
+from app.chat_ending import ChatEnding
+from app.chat_gauge import live_gauge, waiting_gauge
 from app.chat_state import ChatState
 from app.conversation import (
-    STATUS_OF_REASON,
     Attachment,
     Conversation,
     Node,
@@ -27,11 +25,11 @@ from app.conversation import (
     ToolStep,
     TurnStatus,
 )
+from app.history_rows import first_title
 from app.tools.unreadable import unreadable_step
-from engine.errors import EngineCrashed, EngineError, GenerationError
+from engine.errors import EngineError, GenerationError
 from engine.types import (
     Constraint,
-    ErrorInfo,
     FinishReason,
     Outcome,
     TextBatch,
@@ -45,7 +43,7 @@ MAX_TOOL_ROUNDS = 8
 _run_ids = itertools.count(1)
 
 
-class Chat(ChatBase):
+class Chat(ChatEnding):
     """See the module text. Methods that start a send return at once; `wait` joins it."""
 
     def __init__(self, conversation: Conversation, context: ChatContext) -> None:
@@ -122,7 +120,7 @@ class Chat(ChatBase):
     ) -> bool:
         user = turns.add_user(self.conversation, parent, text, attachments)
         if not self.conversation.title and not self.conversation.custom_title:
-            self.conversation.title = turns.title_from(text)
+            self.conversation.title = first_title(self.conversation)
             self._tell(ChatEvent.SETTINGS)
         answer = turns.add_answer(self.conversation, user.id)
         self._begin(answer, [user], constraint=constraint)
@@ -254,64 +252,3 @@ class Chat(ChatBase):
         if self.last_sign - self._saved_at > SAVE_EVERY_S:
             self._saved_at = self.last_sign
             self.context.history.save_soon(self.conversation, [answer])
-
-    def _finish(self, answer: Node, outcome: Outcome) -> None:
-        loaded = self.context.engine.state.loaded
-        if outcome.error is not None and outcome.error.code == "message_too_long":
-            self._reject(answer, outcome)
-            return
-        answer.run = turns.run_record(outcome, loaded)
-        answer.status = STATUS_OF_REASON[outcome.reason]
-        code = turns.problem_code(outcome, answer)
-        if code:
-            self.error = outcome.error or ErrorInfo(code)
-            self._tell_problem(answer, self.error)
-            if code == "empty_answer":
-                answer.status = TurnStatus.FAILED
-        self.gauge = gauge_of(answer)
-        failed = answer.status is TurnStatus.FAILED
-        self._end(answer, ChatState.FAILED if failed else ChatState.IDLE)
-
-    def _fail(self, answer: Node, problem: EngineError) -> None:
-        self.error = problem.info()
-        answer.status = TurnStatus.FAILED
-        self._tell_problem(answer, self.error)
-        self.gauge = broken_gauge(self.gauge)
-        if not isinstance(problem, EngineCrashed):
-            log.info("send failed: %s", problem.code)
-        self._end(answer, ChatState.FAILED)
-
-    def _tell_problem(self, answer: Node, error: ErrorInfo) -> None:
-        """Puts the sentence into the turn, with the names of model and backend."""
-        options = self.context.options()
-        info = self.context.known(options.model_path) if options is not None else None
-        answer.error = wording.explain(error, options, info).sentence
-        self._details[answer.id] = error.detail
-
-    def _reject(self, answer: Node, outcome: Outcome) -> None:
-        """Takes the turn back: the message goes into the box again, with the numbers."""
-        user = self.conversation.nodes.get(answer.parent or "")
-        self.error = outcome.error
-        gone = [answer]
-        if user is not None and len(self.conversation.versions(answer.id)) == 1:
-            gone = self.conversation.remove(user.id)
-            self.rejected = Rejected(user.text, user.attachments, outcome.needs, outcome.left)
-        else:
-            self.conversation.remove(answer.id)
-            self.rejected = Rejected("", (), outcome.needs, outcome.left)
-        self.context.history.drop_nodes(self.conversation, [n.id for n in gone])
-        self.gauge = stored_gauge(self.conversation.path())
-        self._answer = None
-        self._go(ChatState.FAILED)
-        self._tell(ChatEvent.TURNS)
-        self._tell(ChatEvent.GAUGE)
-
-    def _end(self, answer: Node, state: ChatState) -> None:
-        self.conversation.updated = time.time()
-        self.context.history.save_soon(self.conversation, [answer])
-        self._answer = None
-        if state is ChatState.IDLE and self.state in (ChatState.QUEUED, ChatState.LOADING):
-            self._go(ChatState.STOPPING)
-        self._go(state)
-        self._tell(ChatEvent.TURNS)
-        self._tell(ChatEvent.GAUGE)

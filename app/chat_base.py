@@ -13,7 +13,7 @@ from app import chat_turns as turns
 from app.chat_context import ChatContext, ChatEvent, Rejected
 from app.chat_gauge import stored_gauge
 from app.chat_state import ChatState, step
-from app.conversation import ChatSettings, Conversation, Node, TurnStatus
+from app.conversation import Attachment, ChatSettings, Conversation, Node, TurnStatus
 from engine.types import Backend, ErrorInfo, ModelInfo
 
 
@@ -129,6 +129,12 @@ class ChatBase:
     def set_draft(self, text: str) -> None:
         if text != self.conversation.draft:
             self.conversation.draft = text
+            self.context.history.save_soon(self.conversation)
+
+    def set_draft_files(self, files: tuple[Attachment, ...]) -> None:
+        """What is attached to the message in the box; kept like the draft."""
+        if files != self.conversation.draft_files:
+            self.conversation.draft_files = files
             self.context.history.save_soon(self.conversation)
 
     def look_again(self) -> None:

@@ -14,31 +14,33 @@ from PySide6.QtCore import QObject, Signal
 
 from app import presets
 from app.chat import Chat
+from app.chat_commands import ChatCommands
 from app.chat_context import ChatContext, ChatEvent
+from app.chat_drafts import ChatDrafts
 from app.chat_offers import ChatOffers
 from app.chat_page import ChatPage
 from app.chat_state import ChatState
+from app.chat_views import ChatViews
 from app.conversation import Attachment, ChatSettings, Conversation
-from app.notices import Action, Notice, Notices
+from app.notices import Notices
 from app.settings import SettingsStore
 from app.state import AppState
-from engine.types import Modality, ModelInfo, SpecMode
+from engine.types import ModelInfo, SpecMode
 from ui import format as fmt
-from ui import strings, strings_core
+from ui import strings
 from ui.conversation_page import ConversationPage
 from ui.main_window import MainWindow
-from ui.views import ComposerView, SpecChoice, TabView
-
-DRAFT_S = 1.0
+from ui.views import ComposerView
 
 
 class ChatController(QObject):
     """Signals carry conversation keys. `changed`: title, settings, state or turns of an open
-    chat are different now."""
+    chat are different now; `drafted`: what is not sent yet is."""
 
     opened = Signal(str)
     closed = Signal(str)
     changed = Signal(str)
+    drafted = Signal(str)
     current_changed = Signal(str)
     measure_requested = Signal()
     sampling_requested = Signal(str)
@@ -62,10 +64,12 @@ class ChatController(QObject):
         self._leaving: set[asyncio.Task[None]] = set()
         self._shown: dict[str, ChatPage] = {}
         self._footers = settings.value.show_footer
-        self._drafts: dict[str, asyncio.TimerHandle] = {}
+        self.views = ChatViews(context, state)
+        self.drafts = ChatDrafts(self.page, self.drafted.emit)
         self.offers = ChatOffers(self, context, notices)
-        self.take_attachments: Callable[[str], tuple[Attachment, ...]] = lambda _key: ()
-        """Set by the attachments' owner: the pending files of a chat, taken out of the strip."""
+        self.take_attachments: Callable[[str], tuple[Attachment, ...] | None] = lambda _key: ()
+        """Set by the attachments' owner: the pending files of a chat, taken out of the strip;
+        None when the model in use cannot take them."""
         self.return_attachments: Callable[[str, tuple[Attachment, ...]], None] = (
             lambda _key, _files: None
         )
@@ -78,7 +82,7 @@ class ChatController(QObject):
         self._tab.current_changed.connect(self._on_current_changed)
         state.changed.connect(self.refresh)
         settings.subscribe(lambda _settings: self._on_settings())
-        self._connect_actions()
+        self._commands = ChatCommands(self, window, notices)
 
     # What others use
 
@@ -100,7 +104,7 @@ class ChatController(QObject):
     def new_chat(self, settings: ChatSettings | None = None) -> Chat:
         """Opens an empty conversation; an open one that is still empty is used again."""
         for chat in self.chats:
-            if not chat.conversation.nodes and not chat.conversation.draft and settings is None:
+            if chat.conversation.blank and settings is None:
                 self._tab.select(chat.key)
                 self._focus(chat.key)
                 return chat
@@ -115,8 +119,8 @@ class ChatController(QObject):
             return chat
         chat = Chat(conversation, self._context)
         self._chats[chat.key] = chat
-        page = self._tab.add_conversation(self._tab_view(chat), select=False)
-        self._connect_page(page, chat)
+        page = self._tab.add_conversation(self.views.tab(chat), select=False)
+        self._commands.connect_page(page, chat)
         page.composer.set_enter_sends(self._settings.value.enter_sends)
         page.set_empty(strings.EMPTY_CHAT_TITLE, strings.EMPTY_CHAT_TEXT)
         self._shown[chat.key] = ChatPage(chat, page)
@@ -134,7 +138,7 @@ class ChatController(QObject):
         chat = self._chats.pop(key, None)
         if chat is None:
             return
-        self._save_draft(chat)
+        self.drafts.save(chat)
         self._tab.remove_conversation(key)
         self._shown.pop(key, None)
         task = asyncio.get_running_loop().create_task(self._leave(chat))
@@ -147,7 +151,7 @@ class ChatController(QObject):
     async def stop_all(self) -> None:
         """Stops every running answer and waits for all of them to be saved."""
         for chat in list(self._chats.values()):
-            self._save_draft(chat)
+            self.drafts.save(chat)
             chat.stop()
         await asyncio.gather(*(chat.wait() for chat in self._chats.values()))
         if self._leaving:
@@ -165,12 +169,14 @@ class ChatController(QObject):
         if chat.busy:
             return False
         files = self.take_attachments(key)
+        if files is None:
+            return False
         if not chat.send(fmt.clean_text(text), files):
             self.return_attachments(key, files)
             return False
         if page is not None:
             page.clear_draft()
-        self._save_draft(chat)
+        self.drafts.save(chat)
         return True
 
     def refresh(self) -> None:
@@ -208,50 +214,12 @@ class ChatController(QObject):
 
     # Views
 
-    def _speculative(self, chat: Chat) -> bool | None:
-        """None when the model in use has no drafter, so that nothing is shown."""
-        options = self._context.options()
-        info = self.info()
-        if options is None or info is None or not info.supports_mtp:
-            return None
-        return chat.speculative_for(info, options.backend)
-
     def info(self) -> ModelInfo | None:
         """Facts of the model in use, known without waiting."""
-        options = self._context.options()
-        if options is None:
-            return None
-        return self._context.known(options.model_path)
-
-    def _tab_view(self, chat: Chat) -> TabView:
-        return TabView(
-            key=chat.key,
-            title=chat.conversation.title,
-            speculative=self._speculative(chat),
-            busy=chat.busy,
-        )
+        return self.views.info()
 
     def _composer_view(self, chat: Chat) -> ComposerView:
-        info = self.info()
-        able = tuple(
-            kind
-            for kind, modality in (("image", Modality.VISION), ("audio", Modality.AUDIO))
-            if modality in self._state.modalities and self.attach_allowed
-        )
-        name = fmt.plain(info.name) if info else strings.NO_MODEL
-        return ComposerView(
-            state=str(chat.state),
-            can_send=self._context.options() is not None,
-            spec=SpecChoice(
-                available=bool(info and info.supports_mtp),
-                mode=chat.settings.spec,
-                texts=self.spec_texts(),
-            ),
-            attach=able,
-            attach_reason=""
-            if able
-            else strings.ATTACH_REFUSED.format(model=name, kind="images or audio"),
-        )
+        return self.views.composer(chat, self.spec_texts, self.attach_allowed)
 
     def _refresh_chat(self, chat: Chat) -> None:
         page = self._tab.page(chat.key)
@@ -259,7 +227,7 @@ class ChatController(QObject):
             view = self._composer_view(chat)
             if page.composer.view() != view:
                 page.set_composer(view)
-            tab = self._tab_view(chat)
+            tab = self.views.tab(chat)
             if self._tab.tabs.view(chat.key) != tab:
                 self._tab.set_tab(tab)
 
@@ -269,85 +237,17 @@ class ChatController(QObject):
             return
         info = self.info()
         self._state.set_chat(
-            speculative=bool(self._speculative(chat)),
+            speculative=bool(self.views.speculative(chat)),
             thinking=chat.settings.thinking and bool(info and info.supports_thinking),
         )
 
-    # What people do
-
-    def _connect_page(self, page: ConversationPage, chat: Chat) -> None:
-        key = chat.key
-        page.message_sent.connect(lambda text: self.send(key, text))
-        page.stop_requested.connect(chat.stop)
-        page.regenerate_requested.connect(chat.regenerate)
-        page.edit_submitted.connect(lambda node, text: chat.edit(node, fmt.clean_text(text)))
-        page.continue_requested.connect(chat.continue_)
-        page.version_selected.connect(lambda node, step: self._step_version(chat, node, step))
-        page.turn_deleted.connect(lambda node: self._delete_turn(chat, node))
-        page.spec_changed.connect(lambda mode: self.set_spec(key, SpecMode(mode)))
-        page.draft_changed.connect(lambda _text: self._on_draft(chat))
-        page.measure_requested.connect(self.measure_requested)
-        page.sampling_requested.connect(lambda: self.sampling_requested.emit(key))
-
-    def _connect_actions(self) -> None:
-        on = self._window.on_action
-        on("new_chat", self.new_chat)
-        on("close_tab", lambda: self.close(self._tab.current_key()))
-        on("stop", lambda: self._with_current(Chat.stop))
-        on("regenerate", lambda: self._with_last(Chat.regenerate))
-        on("continue", lambda: self._with_last(Chat.continue_))
-        on("toggle_spec", self._toggle_spec)
-
-    def _with_current(self, act: Callable[[Chat], object]) -> None:
-        chat = self.current()
-        if chat is not None:
-            act(chat)
-
-    def _with_last(self, act: Callable[[Chat, str], object]) -> None:
-        chat = self.current()
-        path = chat.conversation.path() if chat is not None else []
-        if chat is not None and path:
-            act(chat, path[-1].id)
+    # Settings
 
     def set_spec(self, key: str, mode: SpecMode) -> None:
         """The choice of one conversation, from its next message on."""
         chat = self._chats.get(key)
         if chat is not None:
             chat.change_settings(msgspec.structs.replace(chat.settings, spec=mode))
-
-    def _toggle_spec(self) -> None:
-        chat = self.current()
-        if chat is not None and self._speculative(chat) is not None:
-            on = bool(self._speculative(chat))
-            self.set_spec(chat.key, SpecMode.OFF if on else SpecMode.ON)
-
-    def _step_version(self, chat: Chat, node_id: str, step: int) -> None:
-        versions = chat.conversation.versions(node_id)
-        index = versions.index(node_id) + step
-        if 0 <= index < len(versions):
-            chat.select_version(versions[index])
-
-    def _delete_turn(self, chat: Chat, node_id: str) -> None:
-        removed = chat.delete_turn(node_id)
-        if removed is None:
-            return
-        undo = Action(strings.UNDO, lambda: chat.undo_delete(removed), primary=True)
-        self._notices.post(
-            Notice("turn_deleted", strings_core.TURN_DELETED, actions=(undo,), seconds=10)
-        )
-
-    def _on_draft(self, chat: Chat) -> None:
-        if chat.key not in self._drafts:
-            loop = asyncio.get_running_loop()
-            self._drafts[chat.key] = loop.call_later(DRAFT_S, self._save_draft, chat)
-
-    def _save_draft(self, chat: Chat) -> None:
-        timer = self._drafts.pop(chat.key, None)
-        if timer is not None:
-            timer.cancel()
-        page = self._tab.page(chat.key)
-        if page is not None:
-            chat.set_draft(page.draft())
 
     def _on_current_changed(self, key: str) -> None:
         self._tell_state()

@@ -33,7 +33,6 @@ from engine.types import (
     TextPart,
     ToolSpec,
 )
-from ui import format as fmt
 
 CONTINUE_TEXT = (
     "Continue your last answer exactly where it stopped. Do not repeat anything and do not "
@@ -42,7 +41,6 @@ CONTINUE_TEXT = (
 """Sent as the user's message to continue a cut answer; never stored, never shown."""
 
 CAN_CONTINUE = frozenset({TurnStatus.LIMIT, TurnStatus.STOPPED, TurnStatus.CONTEXT_FULL})
-TITLE_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +155,6 @@ def problem_code(outcome: Outcome, node: Node) -> str:
     if node.text or node.tool_steps or outcome.reason is FinishReason.STOPPED:
         return ""
     return "only_thoughts" if node.thought else "empty_answer"
-
-
-def title_from(text: str) -> str:
-    """A title made from the first message: its first line without Markdown marks."""
-    for line in text.splitlines():
-        cleaned = fmt.plain(line.strip().lstrip("#>-*` "), TITLE_LENGTH)
-        if cleaned:
-            return cleaned
-    return ""
 
 
 def resolve_spec(mode: SpecMode, supports_mtp: bool | None, auto: bool) -> bool:

@@ -142,6 +142,8 @@ class Conversation(msgspec.Struct, kw_only=True):
     created: float = 0.0
     updated: float = 0.0
     draft: str = ""
+    draft_files: tuple[Attachment, ...] = ()
+    """Attached to the message in the box, which is not sent yet."""
     settings: ChatSettings = ChatSettings()
     nodes: dict[str, Node] = {}
     selected: dict[str, str] = {}
@@ -151,6 +153,11 @@ class Conversation(msgspec.Struct, kw_only=True):
     def new(cls, settings: ChatSettings | None = None) -> Conversation:
         now = time.time()
         return cls(id=new_id(), created=now, updated=now, settings=settings or ChatSettings())
+
+    @property
+    def blank(self) -> bool:
+        """Nothing was said and nothing is being written."""
+        return not (self.nodes or self.draft or self.draft_files)
 
     def children(self, parent: str | None) -> list[Node]:
         """Direct children, oldest first (the order they were added)."""

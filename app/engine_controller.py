@@ -6,7 +6,6 @@ of every tab follows the shared state.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Coroutine
@@ -22,6 +21,7 @@ from app.engine_notices import EngineNotices
 from app.engine_service import NOT_STOPPING, EngineService, same_engine
 from app.engine_state import EngineState, Phase
 from app.header_view import header_view
+from app.kept_tasks import KeptTasks
 from app.load_flow import LoadFlow
 from app.log_view import show_logs
 from app.model_facts import ModelFacts
@@ -66,7 +66,7 @@ class EngineController(QObject):
         self._facts = facts
         self._paths = paths
         self._chats: ChatController | None = None
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._tasks = KeptTasks()
         self.notices = EngineNotices(self, notices)
         self.told_of_crash: Callable[[LoadOptions, EngineCrashed], None] = lambda _o, _e: None
         """Set by the problem report's owner."""
@@ -216,22 +216,12 @@ class EngineController(QObject):
 
     def keep(self, work: Coroutine[Any, Any, Any]) -> None:
         """Runs a coroutine that nobody waits for; its failure is logged."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_kept)
-
-    def _on_kept(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("a background task failed", exc_info=task.exception())
+        self._tasks.keep(work)
 
     async def close(self) -> None:
         """Ends what is waiting for an answer of the person."""
         self._ticker.stop()
-        for task in list(self._tasks):
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=1)
+        await self._tasks.cancel()
 
     # Inside
 

@@ -14,7 +14,7 @@ import re
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,6 +57,7 @@ class ExportedConversation(msgspec.Struct, kw_only=True):
     created: float = 0.0
     updated: float = 0.0
     draft: str = ""
+    draft_files: tuple[Attachment, ...] = ()
     settings: ChatSettings = ChatSettings()
     selected: dict[str, str] = {}
     nodes: tuple[Node, ...] = ()
@@ -148,9 +149,7 @@ def _settings(settings: ChatSettings) -> ChatSettings:
 def write(path: Path, conversations: list[Conversation], store: AttachmentStore) -> Path:
     """Writes an export and returns its path: `.zip` when there are attachments, else
     `.json`. Written beside and renamed. Raises `TransferError`."""
-    files: dict[str, Attachment] = {
-        a.file: a for c in conversations for n in c.nodes.values() for a in n.attachments
-    }
+    files: dict[str, Attachment] = {a.file: a for c in conversations for a in _attachments(c)}
     path = _with_ending(path, ".zip" if files else ".json")
     try:
         handle, name = tempfile.mkstemp(prefix=".export-", dir=path.parent)
@@ -174,6 +173,13 @@ def write(path: Path, conversations: list[Conversation], store: AttachmentStore)
     except OSError as error:
         raise TransferError("export_failed", path.name, error.strerror or str(error)) from error
     return path
+
+
+def _attachments(conversation: Conversation) -> Iterator[Attachment]:
+    """All files of a conversation, those of the unsent message too."""
+    for node in conversation.nodes.values():
+        yield from node.attachments
+    yield from conversation.draft_files
 
 
 def _with_ending(path: Path, ending: str) -> Path:
@@ -222,7 +228,7 @@ def _read_zip(archive: zipfile.ZipFile, name: str, store: AttachmentStore) -> Im
     if JSON_NAME not in known:
         raise TransferError("import_not_ours", name)
     conversations = decode(_bounded(archive, known[JSON_NAME], MAX_JSON_BYTES, name), name)
-    wanted = {a.file for c in conversations for n in c.nodes.values() for a in n.attachments}
+    wanted = {a.file for c in conversations for a in _attachments(c)}
     renamed: dict[str, str] = {}
     for old in wanted:
         entry = known.get(FOLDER + old)
@@ -255,18 +261,21 @@ def _with_files(
 ) -> Imported:
     """Points attachments at the stored files; one with an impossible name is left out."""
     result = Imported(conversations)
+
+    def kept(items: Iterable[Attachment]) -> Iterator[Attachment]:
+        for item in items:
+            item = msgspec.structs.replace(item, file=renamed.get(item.file, item.file))
+            if not _STORED.fullmatch(item.file):
+                result.missing += 1
+                continue
+            if not store.path(item).exists():
+                result.missing += 1
+            yield item
+
     for conversation in conversations:
         for node in conversation.nodes.values():
-            kept = []
-            for item in node.attachments:
-                item = msgspec.structs.replace(item, file=renamed.get(item.file, item.file))
-                if not _STORED.fullmatch(item.file):
-                    result.missing += 1
-                    continue
-                if not store.path(item).exists():
-                    result.missing += 1
-                kept.append(item)
-            node.attachments = tuple(kept)
+            node.attachments = tuple(kept(node.attachments))
+        conversation.draft_files = tuple(kept(conversation.draft_files))
     return result
 
 

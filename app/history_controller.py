@@ -55,6 +55,7 @@ class HistoryController(QObject):
         self._chats = services.chats
         self._tasks: set[asyncio.Task[object]] = set()
         self._closed: list[str] = []
+        self._tabs: OpenTabs | None = None
         self.ready = False
         """True once the tabs of the last time are back."""
         self._days = QTimer(self)
@@ -88,6 +89,7 @@ class HistoryController(QObject):
         chats.closed.connect(self._on_closed)
         chats.changed.connect(self._on_changed)
         chats.current_changed.connect(self._on_current)
+        chats.drafted.connect(lambda _key: self._keep_tabs())
         self._window.chat.tab_moved.connect(lambda _a, _b: self._keep_tabs())
         on = self._window.on_action
         on("find_everywhere", self._find_everywhere)
@@ -132,7 +134,7 @@ class HistoryController(QObject):
         """Closes the empty chat the window started with, unless something was typed."""
         page = self._chats.page(blank.key)
         typed = page is not None and page.draft()
-        if not blank.conversation.nodes and not typed:
+        if blank.conversation.blank and not typed:
             self._chats.close(blank.key)
             self.forget_closed(blank.key)
 
@@ -242,11 +244,12 @@ class HistoryController(QObject):
         """Remembers which conversations are open; empty ones are not worth coming back."""
         if not self.ready:
             return
-        keys = tuple(
-            c.key for c in self._chats.chats if c.conversation.nodes or c.conversation.draft
-        )
+        keys = tuple(c.key for c in self._chats.chats if not c.conversation.blank)
         current = self._window.chat.current_key()
-        self._history.set_open_tabs(OpenTabs(keys, current if current in keys else ""))
+        tabs = OpenTabs(keys, current if current in keys else "")
+        if tabs != self._tabs:
+            self._tabs = tabs
+            self._history.set_open_tabs(tabs)
 
     def _find_everywhere(self) -> None:
         if not self._window.chat.sidebar_visible():

@@ -20,7 +20,7 @@ from app.history_rows import clean, read_text
 _TABLES = {
     "conversation": (
         "key", "id", "title", "custom_title", "pinned", "created", "updated", "preview",
-        "draft", "settings", "selected", "deleted",
+        "draft", "settings", "selected", "deleted", "draft_files",
     ),
     "node": (
         "key", "conversation", "id", "parent", "role", "status", "created", "text",
@@ -75,7 +75,8 @@ def _copy(broken: sqlite3.Connection, connection: sqlite3.Connection) -> int:
         return 0
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("PRAGMA defer_foreign_keys = ON")
-    for table, columns in _TABLES.items():
+    for table, wanted in _TABLES.items():
+        columns = _present(broken, table, wanted)
         marks = ", ".join("?" * len(columns))
         names = ", ".join(columns)
         statement = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})"  # noqa: S608
@@ -93,6 +94,15 @@ def _copy(broken: sqlite3.Connection, connection: sqlite3.Connection) -> int:
     reindex(connection)
     connection.execute("COMMIT")
     return int(connection.execute("SELECT count(*) FROM conversation").fetchone()[0])
+
+
+def _present(broken: sqlite3.Connection, table: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns a file has that an older program wrote; all when it cannot tell."""
+    try:
+        have = {row[1] for row in broken.execute(f"PRAGMA table_info({table})")}
+    except sqlite3.Error:
+        return wanted
+    return tuple(c for c in wanted if c in have) or wanted
 
 
 def reindex(connection: sqlite3.Connection) -> None:

@@ -61,6 +61,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     updated: float
     preview: str
     draft: str
+    draft_files: tuple[Attachment, ...]
     settings: ChatSettings
     selected: dict[str, str]
 
@@ -165,6 +166,7 @@ def head_of(conversation: Conversation) -> Head:
         updated=conversation.updated,
         preview=preview,
         draft=conversation.draft,
+        draft_files=conversation.draft_files,
         settings=conversation.settings,
         selected=dict(conversation.selected),
     )

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable
 from typing import TypeVar
 
-from app.conversation import ChatSettings, Conversation, Node, TurnStatus
+from app.conversation import Attachment, ChatSettings, Conversation, Node, TurnStatus
 from app.history_rows import (
     NODE_COLUMNS,
     Head,
@@ -53,15 +53,18 @@ class HistoryTables:
             store_text(head.draft),
             to_json(head.settings),
             to_json(head.selected),
+            to_json(head.draft_files),
         )
         self.db.execute(
             "INSERT INTO conversation (id, title, custom_title, pinned, created, updated,"
-            " preview, draft, settings, selected) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " preview, draft, settings, selected, draft_files)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             " ON CONFLICT (id) DO UPDATE SET title = excluded.title,"
             " custom_title = excluded.custom_title, pinned = excluded.pinned,"
             " created = excluded.created, updated = excluded.updated,"
             " preview = excluded.preview, draft = excluded.draft,"
-            " settings = excluded.settings, selected = excluded.selected",
+            " settings = excluded.settings, selected = excluded.selected,"
+            " draft_files = excluded.draft_files",
             (store_text(head.id), *values),
         )
         row = self.db.execute(
@@ -142,8 +145,8 @@ class HistoryTables:
         """The whole tree, nodes in the order they were made; None when there is none. A turn
         whose deletion was undone has a new row, so its time comes before its key."""
         row = self.db.execute(
-            "SELECT title, custom_title, pinned, created, updated, draft, settings, selected"
-            " FROM conversation WHERE id = ? AND deleted IS NULL",
+            "SELECT title, custom_title, pinned, created, updated, draft, settings, selected,"
+            " draft_files FROM conversation WHERE id = ? AND deleted IS NULL",
             (store_text(conversation),),
         ).fetchone()
         if row is None:
@@ -165,6 +168,7 @@ class HistoryTables:
             created=float(row[3]),
             updated=float(row[4]),
             draft=read_text(row[5]),
+            draft_files=_decode(row[8], tuple[Attachment, ...], ()),
             settings=_decode(row[6], ChatSettings, ChatSettings()),
             nodes=nodes,
             selected=_decode(row[7], dict[str, str], {}),
@@ -175,9 +179,13 @@ class HistoryTables:
         return None if row is None else str(row[0])
 
     def files_in_use(self) -> set[str]:
-        """Names of all attachments some turn refers to."""
+        """Names of all attachments some turn or some unsent message refers to."""
         rows = self.db.execute("SELECT files FROM node WHERE files <> ''")
-        return {name for (names,) in rows for name in str(names).split("\n")}
+        found = {name for (names,) in rows for name in str(names).split("\n")}
+        rows = self.db.execute("SELECT draft_files FROM conversation WHERE draft_files <> '[]'")
+        for (files,) in rows:
+            found.update(a.file for a in _decode(files, tuple[Attachment, ...], ()))
+        return found
 
     def search(self, text: str, limit: int = 100) -> list[Hit]:
         """One hit per conversation, titles first, then best first."""

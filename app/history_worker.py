@@ -170,6 +170,7 @@ class HistoryDatabase(HistoryTables):
         try:
             if self.persistent and self._owner:
                 self.purge(older_than=0.0)
+                self.purge_empty()
                 self.db.execute("REPLACE INTO value VALUES ('clean', '1')")
                 self.db.execute("PRAGMA optimize")
         except sqlite3.Error:
@@ -195,6 +196,18 @@ class HistoryDatabase(HistoryTables):
         gone = self.db.execute(
             "SELECT key, id FROM conversation WHERE deleted <= ?", (time.time() - older_than,)
         ).fetchall()
+        self._remove(gone)
+
+    def purge_empty(self) -> None:
+        """Removes conversations in which nothing was ever said, named or left to send."""
+        gone = self.db.execute(
+            "SELECT key, id FROM conversation AS c WHERE title = '' AND draft = '' AND"
+            " draft_files = '[]' AND NOT pinned AND NOT EXISTS"
+            " (SELECT 1 FROM node WHERE conversation = c.id)"
+        ).fetchall()
+        self._remove(gone)
+
+    def _remove(self, gone: list[tuple[int, str]]) -> None:
 
         def work() -> None:
             for key, name in gone:

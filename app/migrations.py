@@ -13,7 +13,7 @@ from __future__ import annotations
 import sqlite3
 
 MAJOR = 1
-MINOR = 1
+MINOR = 2
 VERSION = MAJOR * 100 + MINOR
 
 STEPS: tuple[tuple[int, tuple[str, ...]], ...] = (
@@ -61,6 +61,7 @@ STEPS: tuple[tuple[int, tuple[str, ...]], ...] = (
         ),
     ),
     (101, ("CREATE INDEX node_conversation ON node (conversation, key)",)),
+    (102, ("ALTER TABLE conversation ADD COLUMN draft_files TEXT NOT NULL DEFAULT '[]'",)),
 )
 
 

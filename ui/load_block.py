@@ -118,7 +118,11 @@ class LoadBlock(QWidget):
         self.cache.setCurrentIndex(max(0, self.cache.findData(view.cache)))
         for box in (self.backend, self.cache):
             box.blockSignals(False)
-        reasons = [f"{strings.BACKENDS[c.backend]}: {c.reason}" for c in view.backends if c.reason]
+        reasons = [
+            f"{strings.BACKENDS[c.backend]}: {c.reason[:1].lower()}{c.reason[1:]}"
+            for c in view.backends
+            if c.reason
+        ]
         self.reason.setText("\n".join(reasons))
         self.reason.setVisible(bool(reasons))
         self.context.set_range(view.min_context, view.max_context or MOST_CONTEXT)

@@ -109,7 +109,7 @@ async def _turns(me: Person, spec: SpecMode) -> None:
     assert me.page.turns()[-1].text == again.text  # the old branch with its versions
     followed = await me.ask("Why?")
     assert followed.run is not None
-    assert followed.run.resumed == "rebuilt", followed.run.resumed
+    assert followed.run.resumed == "checkpoint", followed.run.resumed
     assert_same(followed.text, await as_if_new(me, chat))
 
     removed = me.last().id
@@ -168,7 +168,8 @@ async def too_long(me: Person) -> None:
 
 
 async def keeping(me: Person) -> None:
-    """Two conversations, a pinned one, a draft; all there after a restart (`finding`)."""
+    """Two conversations, a pinned one, drafts with a picture and without a single turn,
+    settings; all there after a restart (`finding`)."""
     await me.ready()
     greedy(me, limit=16)
     await me.ask("Please tell me about mountains and glaciers.")
@@ -183,15 +184,42 @@ async def keeping(me: Person) -> None:
     await me.until(lambda: me.window.chat.tabs.view(me.chat.key).title == "Railways")
     titles = [i.title for i in side.model.items().values()]
     assert sorted(titles) == ["Please tell me about mountains and glaciers.", "Railways"], titles
+    chat = me.chat
+    chat.change_settings(
+        msgspec.structs.replace(chat.settings, system="Be brief.", spec=SpecMode.ON)
+    )
+    from tests.fakes.pictures import png
+
+    picture = Path(os.environ["TANDEM_HOME"]) / "train.png"
+    picture.write_bytes(png(20, 20))
+    real, attachments.refusal = attachments.refusal, lambda _kind, _loaded: ""
+    me.page.files_dropped.emit([str(picture)])
+    await me.until(lambda: bool(chat.conversation.draft_files))
+    attachments.refusal = real
+    picture.unlink()
+    me.window.action("new_chat").trigger()
+    await me.until(lambda: me.chat is not chat)
+    me.type("only a draft")
+    me.window.chat.select(chat.key)
     await asyncio.sleep(1.2)
 
 
 async def finding(me: Person) -> None:
     """After the restart: tabs, the one in front, the draft, pins, search, find, palette."""
     await me.until(lambda: store(me).ready)
-    assert len(me.services.chats.chats) == 2
+    chats = me.services.chats.chats
+    assert len(chats) == 3
     assert me.chat.conversation.title == "Railways"
     assert me.page.draft() == "unsent words"
+    assert me.chat.settings.system == "Be brief."
+    assert me.chat.settings.spec is SpecMode.ON
+    strip = me.page.findChild(AttachmentStrip)
+    assert isinstance(strip, AttachmentStrip)
+    assert [i.name for i in strip.items()] == ["train.png"]
+    assert store(me).attachments.store.read(me.chat.conversation.draft_files[0])
+    alone = me.services.chats.page(chats[2].key)
+    assert alone is not None
+    assert alone.draft() == "only a draft"
     assert len(me.page.turns()) == 2
     side = store(me).sidebar
     pinned = [i for i in side.model.items().values() if i.pinned]
@@ -214,8 +242,15 @@ async def finding(me: Person) -> None:
     palette.field.setText("railw")  # type: ignore[attr-defined]
     palette._choose(palette.list.item(0))  # type: ignore[attr-defined]
     await me.until(lambda: me.chat.conversation.title == "Railways")
-    me.page.clear_draft()
     await me.ready()
+    # The model in use cannot see: the message with its picture stays in the box.
+    turns = len(me.page.turns())
+    assert not me.services.chats.send(me.chat.key, me.page.draft())
+    await me.until(lambda: me.notice() == "attachment")
+    assert (me.page.draft(), len(me.page.turns())) == ("unsent words", turns)
+    assert [i.name for i in strip.items()] == ["train.png"]
+    strip.removed.emit(strip.items()[0].id)
+    me.page.clear_draft()
     assert (await me.ask("And steam engines?")).status is not TurnStatus.FAILED
 
 

@@ -72,6 +72,15 @@ SETTINGS = st.builds(
 )
 
 
+FILES = st.builds(
+    Attachment,
+    kind=st.sampled_from(["image", "audio"]),
+    file=st.uuids().map(lambda u: f"{u.hex}.png"),
+    name=TEXT,
+    bytes=st.integers(0, 10**9),
+)
+
+
 @st.composite
 def conversations(draw: st.DrawFn) -> Conversation:
     chat = Conversation(
@@ -81,6 +90,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
         pinned=draw(st.booleans()),
         created=draw(NUMBER),
         draft=draw(TEXT),
+        draft_files=tuple(draw(st.lists(FILES, max_size=2))),
         settings=draw(SETTINGS),
     )
     ids: list[str] = []
@@ -178,6 +188,8 @@ def with_image(store: AttachmentStore) -> Conversation:
 
 def test_attachments_travel_in_a_zip(store: AttachmentStore, tmp_path: Path) -> None:
     chat = with_image(store)
+    unsent = store.add_bytes(png(9, 9), "unsent.png")
+    chat.draft_files = (unsent,)
     path = export.write(tmp_path / "out.json", [chat], store)
     assert path.name == "out.zip"
     other = AttachmentStore(tmp_path / "elsewhere", prepare)
@@ -186,6 +198,7 @@ def test_attachments_travel_in_a_zip(store: AttachmentStore, tmp_path: Path) -> 
     assert imported.missing == 0
     item = chat.nodes["q"].attachments[0]
     assert other.read(item) == store.read(item)
+    assert other.read(unsent) == store.read(unsent)
     assert [f.name for f in tmp_path.iterdir() if f.name.startswith(".")] == []
 
 

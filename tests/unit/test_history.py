@@ -103,12 +103,14 @@ def test_everything_of_a_conversation_comes_back(path: Path) -> None:
     chat.add(version)
     chat.select(second.id)
     chat.pinned, chat.custom_title, chat.draft = True, True, "not sent yet"
+    chat.draft_files = (Attachment(kind="image", file="cd.png", name="dog.png", bytes=2, width=3),)
     chat.settings = ChatSettings(
         system="Be brief.", sampling=Sampling(seed=7, top_k=1), spec=SpecMode.ON, start_at=first.id
     )
 
     with_history(path, lambda h: h.save_whole([chat]))
     assert with_history(path, lambda h: h.load(chat.id)) == chat
+    assert with_history(path, lambda h: h.files_in_use()) >= {"cd.png"}
 
 
 @pytest.mark.parametrize("text", ["a\0b", "lone \ud800 half", "\u2028line", "🙂" * 9, "x" * 2**20])
@@ -293,6 +295,35 @@ def test_an_old_file_is_migrated(path: Path) -> None:
     with sqlite3.connect(path) as db:
         assert migrations.version(db) == migrations.VERSION
     db.close()
+
+
+def test_a_damaged_file_of_an_older_program_is_rescued(path: Path) -> None:
+    path.parent.mkdir()
+    db = sqlite3.connect(path, isolation_level=None)
+    for statement in migrations.STEPS[0][1]:
+        db.execute(statement)
+    db.execute("PRAGMA user_version = 100")
+    for number in range(300):
+        text = f"text {number} " * 60
+        db.execute("INSERT INTO conversation (id, title) VALUES (?, ?)", (f"c{number}", text))
+    db.close()
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 2 // 4096 * 4096)
+        file.write(b"\xff" * 4096)
+    problems: Problems = []
+    kept = with_history(path, lambda h: h.summaries(), problems)
+    assert [code for code, _ in problems] == ["history_damaged"]
+    assert len(kept) > 200
+
+
+def test_what_stayed_empty_is_forgotten_at_the_end(path: Path) -> None:
+    empty, drafted, named, files = (Conversation.new() for _ in range(4))
+    drafted.draft = "half a thought"
+    named.title, named.custom_title = "Kept by name", True
+    files.draft_files = (Attachment(kind="image", file="ab.png", name="cat.png", bytes=1),)
+    with_history(path, lambda h: h.save_whole([empty, drafted, named, files]))
+    kept = {s.id for s in with_history(path, lambda h: h.summaries())}
+    assert kept == {drafted.id, named.id, files.id}
 
 
 def test_a_file_that_is_no_database_is_set_aside(path: Path) -> None:
