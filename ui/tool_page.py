@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QLayoutItem,
+    QScrollArea,
+    QSizePolicy,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 
 class TallPage(QWidget):
@@ -47,10 +54,36 @@ class TallPage(QWidget):
 class SnugPage(TallPage):
     """A page that fills its view and scrolls only when even its smallest form does not fit."""
 
+    def heightForWidth(self, width: int) -> int:
+        """The scroll area makes the page at least this tall."""
+        margins = self.body.contentsMargins()
+        wide = max(width, 60) - margins.left() - margins.right()
+        items = (self.body.itemAt(n) for n in range(self.body.count()))
+        shown = [tall for item in items if item is not None and (tall := _least(item, wide))]
+        gaps = self.body.spacing() * max(0, len(shown) - 1)
+        return sum(shown) + gaps + margins.top() + margins.bottom()
+
     def _needed(self) -> int:
-        if self.body.hasHeightForWidth():
-            return self.body.totalMinimumHeightForWidth(max(self.width(), 60))
-        return self.body.totalMinimumSize().height()
+        return self.heightForWidth(self.width())
+
+
+def _least(item: QLayoutItem, wide: int) -> int:
+    """The smallest height of a part. Of a stack only the page in front counts, and that at its
+    smallest: Qt asks for all its pages at their best."""
+    if item.isEmpty():
+        return 0
+    widget = item.widget()
+    if isinstance(widget, QStackedWidget):
+        page = widget.currentWidget()
+        layout = page.layout() if page is not None else None
+        if layout is None:
+            return page.minimumSizeHint().height() if page is not None else 0
+        if layout.hasHeightForWidth():
+            return layout.totalMinimumHeightForWidth(wide)
+        return layout.totalMinimumSize().height()
+    if item.hasHeightForWidth():
+        return item.minimumHeightForWidth(wide)
+    return item.minimumSize().height()
 
 
 class PageArea(QScrollArea):

@@ -202,8 +202,7 @@ def seen_part(widget: QWidget) -> QRect:
                 if wide.maximum() > 0:
                     tall.setLeft(-100_000)
                     tall.setRight(100_000)
-                area = area.intersected(tall)
-                return area
+                return area.intersected(tall)
         area = area.intersected(at.rect())
     return area
 
