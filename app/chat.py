@@ -13,6 +13,7 @@ import logging
 import time
 
 from app import chat_turns as turns
+from app.answer_form import form_for_send, with_verdict
 from app.chat_context import ChatContext, ChatEvent
 from app.chat_ending import ChatEnding
 from app.chat_gauge import live_gauge, waiting_gauge
@@ -53,6 +54,8 @@ class Chat(ChatEnding):
         self._run_id = 0
         self._saved_at = 0.0
         self._speculative = False
+        self._form: Constraint | None = None
+        self._forms: dict[str, Constraint] = {}
 
     # Sending
 
@@ -68,14 +71,15 @@ class Chat(ChatEnding):
             return False
         path = self.conversation.path()
         parent = path[-1].id if path else None
-        return self._ask(parent, text, attachments, constraint)
+        form = constraint or self.context.form_for(self.key)
+        return self._ask(parent, text, attachments, form)
 
     def edit(self, node_id: str, text: str) -> bool:
         """Asks an earlier question in other words: a new sibling beside the old branch."""
         node = self.conversation.nodes[node_id]
         if self.busy or node.role is not Role.USER or not text.strip():
             return False
-        return self._ask(node.parent, text, node.attachments, None)
+        return self._ask(node.parent, text, node.attachments, self._forms.get(node_id))
 
     def regenerate(self, node_id: str) -> bool:
         """A further version of an answer; the earlier ones stay."""
@@ -84,7 +88,7 @@ class Chat(ChatEnding):
         if self.busy or question is None:
             return False
         answer = turns.add_answer(self.conversation, question)
-        self._begin(answer, [])
+        self._begin(answer, [], constraint=self._forms.get(question))
         return True
 
     def continue_(self, node_id: str) -> bool:
@@ -122,6 +126,8 @@ class Chat(ChatEnding):
         if not self.conversation.title and not self.conversation.custom_title:
             self.conversation.title = first_title(self.conversation)
             self._tell(ChatEvent.SETTINGS)
+        if constraint is not None:
+            self._forms[user.id] = constraint
         answer = turns.add_answer(self.conversation, user.id)
         self._begin(answer, [user], constraint=constraint)
         return True
@@ -135,6 +141,7 @@ class Chat(ChatEnding):
         continuing: bool = False,
     ) -> None:
         self._answer = answer
+        self._form = constraint
         self._run_id = next(_run_ids)
         self.error = None
         self.rejected = None
@@ -178,15 +185,19 @@ class Chat(ChatEnding):
                 break
             info = await self.context.inspect(options.model_path)
             wants_tools = self.settings.tools and info is not None and info.supports_tools
+            form = form_for_send(constraint, info, number)
             request = turns.build_request(
                 self.conversation,
                 answer,
                 run_id=self._run_id,
                 speculative=self.speculative_for(info, options.backend),
-                thinking=self.settings.thinking and info is not None and info.supports_thinking,
+                thinking=form is None
+                and self.settings.thinking
+                and info is not None
+                and info.supports_thinking,
                 attachments_dir=self.context.attachments_dir,
                 tools=self.context.tool_specs(self) if wants_tools else (),
-                constraint=constraint,
+                constraint=form,
                 continuing=continuing,
             )
             if self.is_stopping():
@@ -252,3 +263,8 @@ class Chat(ChatEnding):
         if self.last_sign - self._saved_at > SAVE_EVERY_S:
             self._saved_at = self.last_sign
             self.context.history.save_soon(self.conversation, [answer])
+
+    def _end(self, answer: Node, state: ChatState) -> None:
+        if self._form is not None and answer.run is not None:
+            answer.run = with_verdict(answer.run, self._form, answer.text)
+        super()._end(answer, state)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from app.conversation import Attachment, Conversation, Node, ToolStep
 from app.engine_service import EngineService
-from engine.types import Backend, LoadOptions, ModelInfo, ToolCall, ToolSpec
+from engine.types import Backend, Constraint, LoadOptions, ModelInfo, ToolCall, ToolSpec
 
 if TYPE_CHECKING:
     from app.chat import Chat
@@ -71,6 +71,8 @@ class ChatContext:
     at_tools: dict[str, str] = field(default_factory=dict)
     """What open chats wait for between two sends, by key: "deciding" (the person is asked
     whether a call may run) or "tool" (one runs)."""
+    form_for: Callable[[str], Constraint | None] = lambda _key: None
+    """The form that the next message of a chat asks its answer to have."""
     show_footer: Callable[[], bool] = lambda: True
     """Whether the numbers under an answer are wanted."""
 

@@ -75,6 +75,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     context_used: int | None = None
     context_total: int | None = None
     resumed: str = ""
+    form: str = ""
+    """Whether the answer has the form it was asked for, in words; "" for free text."""
+    form_ok: bool | None = None
 
 
 class ToolStep(msgspec.Struct, frozen=True, kw_only=True):

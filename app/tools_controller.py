@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app import tools_views as views
+from app.chat_forms import ChatForms
 from app.chat_tools_switch import ChatToolsSwitch
 from app.conversation import ToolStep
 from app.model_names import display_name
@@ -93,6 +94,7 @@ class ToolsController:
         services.chat_context.tool_specs = lambda _chat: self.registry.specs()
         services.chat_context.tool_runner = self._run_for_chat
         self.switch = ChatToolsSwitch(window, services)
+        self.forms = ChatForms(window, services)
         services.state.changed.connect(self._show_state)
         services.lifecycle.at_quit("tools", self._stop, seconds=1.0, order=20)
         services.lifecycle.at_quit("tool servers", self._close, seconds=2.5, order=60)

@@ -59,8 +59,11 @@ def turn_view(
 
 
 def _footer(chat: Chat, node: Node, streaming: bool) -> FooterView | None:
-    if node.run is None or streaming or not chat.context.show_footer():
+    if node.run is None or streaming:
         return None
+    if not chat.context.show_footer():
+        run = node.run
+        return FooterView(form=run.form, form_ok=run.form_ok) if run.form else None
     return footer_view(node.run)
 
 
@@ -99,6 +102,8 @@ def footer_view(run: RunRecord) -> FooterView:
         else "",
         speculative=run.speculative,
         backend=backend_words(run.backend),
+        form=run.form,
+        form_ok=run.form_ok,
         details=run_details(run),
     )
 
@@ -120,6 +125,7 @@ def run_details(run: RunRecord) -> tuple[tuple[str, str], ...]:
         ("tokens/step (from the stream)", fmt.fixed(run.tokens_per_step, 2)),
         ("Context", used.removeprefix("context ")),
         ("Stop reason", strings.STOP_REASONS.get(run.reason, str(run.reason))),
+        *((("Form", run.form),) if run.form else ()),
         ("Engine", f"LiteRT-LM {run.engine_version}"),
         ("Finished", when if run.finished else fmt.DASH),
     )

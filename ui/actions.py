@@ -79,6 +79,7 @@ MENUS: tuple[tuple[str, tuple[ActionSpec, ...]], ...] = (
             ActionSpec("toggle_spec", "S&peculative on or off", ("Ctrl+Shift+S",)),
             ActionSpec("toggle_tools", "&Use tools in this chat", checkable=True),
             ActionSpec("attach", "&Attach file…", ("Ctrl+Shift+A",)),
+            ActionSpec("answer_form", "&Form of the answer…"),
             ActionSpec("chat_settings", "Sam&pling and system prompt…"),
             SEPARATOR,
             ActionSpec("rename_chat", "Re&name conversation…", ("F2",)),

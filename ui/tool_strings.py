@@ -76,6 +76,16 @@ JSON_SCHEMA = "JSON schema"
 REGEX = "Regex"
 EXAMPLES = "Examples"
 FORM = "Form of the answer"
+FORM_TEXT = (
+    "The next answers of this conversation keep to this form, and each says whether it does. "
+    "Speculation and thinking are off for them."
+)
+FORM_BUTTON = "Form: {kind}"
+FORM_KINDS = {"json_schema": "JSON schema", "regex": "regex"}
+FORM_TIP = "Answers of this conversation keep to a form"
+USE_FORM = "Use this form"
+CHANGE_FORM = "Change form…"
+NO_FORM = "No form"
 FORM_HINTS = {"json_schema": "A JSON schema", "regex": "A regex for the whole answer"}
 PROMPT_HINT = "Write a message; the answer will have this form"
 PROMPT_NAME = "Message"

@@ -22,7 +22,8 @@ from PySide6.QtWidgets import (
 
 from ui import format as fmt
 from ui import strings
-from ui.controls import icon_button, label, pill, restyle, set_icon
+from ui import tool_strings as words
+from ui.controls import icon_button, label, pill, restyle, set_icon, set_pill
 from ui.layouts import FlowLayout
 from ui.theme import theme
 from ui.views import AttachmentView, FooterView, ToolStepView
@@ -272,6 +273,8 @@ class Footer(QWidget):
             self._parts = [label(text, "small") for text in view.parts()]
             if view.speculative is not None:
                 self._parts.append(pill(strings.spec_words(view.speculative), on=view.speculative))
+            if view.form:
+                self._parts.append(_verdict(view))
             tail = fmt.DOT.join(t for t in (view.backend, view.stop_reason) if t)
             if tail:
                 self._parts.append(label(tail, "small"))
@@ -279,3 +282,18 @@ class Footer(QWidget):
             self._flow.addWidget(part)
         self.setAccessibleName(view.text() if view is not None else "")
         self.updateGeometry()
+
+
+def _verdict(view: FooterView) -> QLabel:
+    """Whether the answer has its form: one word, the sentence as its tooltip."""
+    texts = {
+        True: (words.CHECKED_VALID, True, ""),
+        False: (words.CHECKED_INVALID, False, "bad"),
+        None: (words.CHECKED_PARTIAL, False, "warn"),
+    }
+    text, on, level = texts[view.form_ok]
+    out = pill(text, on=on)
+    set_pill(out, text, on=on, level=level)
+    out.setAccessibleName(view.form)
+    out.setToolTip(fmt.tip(view.form))
+    return out

@@ -97,6 +97,9 @@ class FooterView:
     stop_reason: str = ""
     speculative: bool | None = None
     backend: str = ""
+    form: str = ""
+    """Whether the answer has the form it was asked for, as a sentence; "" for free text."""
+    form_ok: bool | None = None
     details: tuple[tuple[str, str], ...] = ()
 
     def parts(self) -> tuple[str, ...]:
@@ -110,7 +113,7 @@ class FooterView:
 
     def text(self) -> str:
         spec = () if self.speculative is None else (strings.spec_words(self.speculative),)
-        tail = tuple(p for p in (self.backend, self.stop_reason) if p)
+        tail = tuple(p for p in (self.backend, self.stop_reason, self.form) if p)
         return fmt.DOT.join(self.parts() + spec + tail)
 
 

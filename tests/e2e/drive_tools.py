@@ -178,6 +178,33 @@ async def script(program):  # type: ignore[no-untyped-def]
     await me.press(words.GO_STRUCTURED)
     assert tab.pages.currentIndex() == 1
 
+    # a chat's answers can have a form too
+    from ui.form_dialog import FormDialog
+
+    window.select_tab("chat")
+    window.action("answer_form").trigger()
+    await me.until(lambda: me.dialog(FormDialog))
+    dialog = me.dialog(FormDialog)
+    dialog.form.setPlainText("{")
+    assert not dialog.use.isEnabled()
+    assert dialog.problem.text()
+    dialog.form.setPlainText(words.EXAMPLE_FORMS[0][2])
+    await me.press(words.USE_FORM)
+    button = tools.forms._buttons[me.chat.key]
+    assert (button.isVisible(), button.accessibleName()) == (True, "Form: JSON schema")
+    answer = await me.ask("Invent a person.")
+    assert set(json.loads(answer.text)) == {"name", "age", "likes"}, answer
+    assert answer.run.form_ok is True
+    assert me.page.turns()[-1].footer.form.startswith("Valid")
+    await shots("chat-form")
+    me.chat.regenerate(answer.id)
+    await me.until(lambda: not me.chat.busy and me.last().id != answer.id)
+    assert me.last().run.form_ok is True, me.last()
+    tools.forms.choose(me.chat.key, None)
+    assert not button.isVisible()
+    answer = await me.ask("Hello")
+    assert (answer.run.form, answer.run.form_ok) == ("", None)
+
 
 def main() -> int:
     from app import gui

@@ -47,6 +47,8 @@ RUNS = st.builds(
     decode_tps=MAYBE,
     context_used=COUNT,
     tokens_per_step=MAYBE,
+    form=TEXT,
+    form_ok=st.none() | st.booleans(),
 )
 STEPS = st.builds(
     ToolStep, name=TEXT, arguments_json=TEXT, result_json=TEXT, state=TEXT, seconds=MAYBE
