@@ -46,8 +46,11 @@ CHECKS: "dict[str, tuple[str, ...]]" = {
     "types": ("-m", "mypy"),
     "imports": ("-c", "from importlinter.cli import lint_imports_command as check; check()"),
     # Two processes, a file each, in order: the long files come first. A process that crashes fails
-    # the test it was in. `-n 0` among ARGS runs everything in one process.
-    "tests": ("-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder"),
+    # the test it was in and ends the run. `-n 0` among ARGS runs everything in one process.
+    "tests": (
+        *("-m", "pytest", "-n", "2", "--dist", "loadfile"),
+        *("--no-loadscope-reorder", "--max-worker-restart", "0"),
+    ),
 }
 
 
