@@ -13,7 +13,12 @@ from ui.views import TabView
 
 
 class _Tail(QWidget):
-    """What follows a tab's title: the pill and the close button."""
+    """What follows a tab's title: the pill and the close button.
+
+    A tab bar gives it the size it has, so it takes its new one when text grows or shrinks.
+    """
+
+    resized = Signal()
 
     def __init__(self, view: TabView) -> None:
         super().__init__()
@@ -34,6 +39,13 @@ class _Tail(QWidget):
         self.close_button.setAccessibleName(f"Close {fmt.plain(view.title, 40)}")
         self.close_button.setToolTip("Close (Ctrl+W)")
         self.adjustSize()
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest and self.size() != self.sizeHint():
+            self.adjustSize()
+            self.resized.emit()
+        return done
 
 
 class ConversationTabs(QFrame):
@@ -91,6 +103,7 @@ class ConversationTabs(QFrame):
         self.bar.setTabData(index, view.key)
         tail = _Tail(view)
         tail.close_button.clicked.connect(lambda _=False: self.close_requested.emit(view.key))
+        tail.resized.connect(self._measure)
         self.bar.setTabButton(index, QTabBar.ButtonPosition.RightSide, tail)
         self.set_tab(view)
         self.bar.blockSignals(blocked)
@@ -147,7 +160,11 @@ class ConversationTabs(QFrame):
             if isinstance(tail, _Tail):
                 tail.close_button.setVisible(at == index)
                 tail.adjustSize()
-            # Setting the text again is what makes QTabBar measure its tabs anew.
+        self._measure()
+
+    def _measure(self) -> None:
+        # Setting the text again is what makes QTabBar measure its tabs anew.
+        for at in range(self.bar.count()):
             self.bar.setTabText(at, self.bar.tabText(at))
         self.bar.updateGeometry()
 

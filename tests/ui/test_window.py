@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface
-from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QLabel,
+    QLineEdit,
+    QTabBar,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from engine.errors import CODES
@@ -342,3 +349,18 @@ def test_nothing_is_cut_in_a_small_window(window: MainWindow, qtbot: QtBot, scal
         assert control.width() >= control.sizeHint().width()
     assert window.width() <= 800
     theme().apply(scale=1.0)
+
+
+@pytest.mark.parametrize("scale", [1.15, 1.5, 2.0])
+def test_a_tab_grows_with_the_text(window: MainWindow, qtbot: QtBot, scale: float) -> None:
+    window.chat.add_conversation(TabView(key="a", title="What is a whale?", speculative=False))
+    bar = window.chat.tabs.bar
+    tail = bar.tabButton(0, QTabBar.ButtonPosition.RightSide)
+    assert isinstance(tail, QWidget)
+    pill = next(w for w in tail.findChildren(QLabel) if w.text() == "spec off")
+    theme().apply(scale=scale)
+    try:
+        qtbot.waitUntil(lambda: pill.width() >= pill.sizeHint().width() > 0)
+        assert bar.tabRect(0).contains(tail.geometry())
+    finally:
+        theme().apply(scale=1.0)
