@@ -178,7 +178,7 @@ def test_equal_and_different_texts(model: str) -> None:
     def text(request: GenerateRequest) -> str:
         tail = (
             "green leaves fall"
-            if request.speculative and "bird" in request.message.text
+            if request.speculative and "lighthouse" in request.message.text
             else ("red leaves fall")
         )
         return f"One two three {tail}"
