@@ -172,7 +172,9 @@ class BlockSplitter:
     def _cut_text(self) -> None:
         """Queues all finished blocks of the next window."""
         last_newline = self._text.rfind("\n")
-        if not self._final and last_newline == self._checked:
+        # A paragraph that never ends is cut too: one of a megabyte takes minutes to lay out.
+        endless = len(self._text) - self._pos > MAX_BLOCK + WINDOW
+        if not self._final and last_newline == self._checked and not endless:
             return
         limit = WINDOW
         while not self._queue:
