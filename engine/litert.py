@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 
-from engine import _ffi, generation, loading, memory, stream, turn, wire
+from engine import _ffi, generation, loading, memory, stream, template_check, turn, wire
 from engine._ffi import Native
 from engine.conversations import Conversations
 from engine.errors import EngineError, GenerationError
@@ -62,7 +62,7 @@ class LiteRtEngine:
             context_tokens=loaded.options.context_tokens,
             library_version=LIBRARY_VERSION,
             pid=os.getpid(),
-            notes=loaded.notes,
+            notes=loaded.notes + template_check.notes(self.render),
         )
 
     def _open(self) -> Native:

@@ -30,6 +30,7 @@ def make_variant(
     tools: bool = False,
     min_runtime: str | None = None,
     max_tokens: int | None = None,
+    template: str | None = None,
 ) -> Path:
     """Writes `target` and returns it. Raises what the builder raises on a bad source."""
     from google.protobuf import text_format
@@ -56,6 +57,8 @@ def make_variant(
                 "{% if tools %}{{ '<|im_start|>system\\nTools: ' + (tools | tojson)"
                 " + '<|im_end|>\\n' }}{% endif %}" + meta.jinja_prompt_template
             )
+        if template is not None:
+            meta.jinja_prompt_template = template
         if min_runtime is not None:
             meta.min_runtime_version = min_runtime
         if max_tokens is not None:

@@ -152,7 +152,7 @@ void litert_lm_conversation_cancel_process(void *c) {
   ((Conversation *)c)->cancelled = 1;
 }
 int litert_lm_conversation_get_token_count(void *c) { return ((Conversation *)c)->tokens; }
-const char *litert_lm_conversation_render_message_to_string(void *c, const char *json) { (void)c; (void)json; return "rendered"; }
+const char *litert_lm_conversation_render_message_to_string(void *c, const char *json) { (void)c; (void)json; return ""; }
 const char *litert_lm_conversation_render_preface_to_string(void *c) { (void)c; return ""; }
 
 /* benchmark: as if one turn of 4 tokens was measured */
