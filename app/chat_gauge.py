@@ -37,11 +37,14 @@ def waiting_gauge(old: GaugeView) -> GaugeView:
 
 
 def live_gauge(old: GaugeView, batch: TextBatch, *, speculative: bool) -> GaugeView:
-    """The cumulative rate; unknown while speculating, where a chunk is not a token."""
+    """The cumulative rate. A chunk is a token only without speculation; with it the tokens
+    are counted by the model's tokenizer, and the rate is unknown where they are not."""
     rate = None
-    if not speculative and batch.first_s is not None and batch.steps > 1:
+    tokens = batch.tokens if speculative else batch.steps
+    if tokens is not None and batch.first_s is not None and batch.steps > 1:
         spent = batch.elapsed_s - batch.first_s
-        rate = (batch.steps - 1) / spent if spent > 0 else None
+        before = tokens / batch.steps  # what came with the first chunk, which starts the clock
+        rate = (tokens - before) / spent if spent > 0 else None
     return GaugeView(
         used=old.used,
         total=old.total,

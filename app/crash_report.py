@@ -42,8 +42,9 @@ _CAUSES: tuple[tuple[str, str], ...] = (
     (
         "memory",
         r"bad_alloc|[Oo]ut of memory|Cannot allocate memory|RESOURCE_EXHAUSTED|out_of_memory"
-        r"|MemoryError|signal 9|0xC000012D",
+        r"|MemoryError|0xC000012D",
     ),
+    ("killed", r"signal 9"),
     ("gpu_driver", r"Selected adapter:|vk[A-Z]\w+|DXGI_|D3D12|device lost"),
     ("damaged", r"signal 6|signal 11|access violation|heap corruption"),
 )

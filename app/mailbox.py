@@ -92,4 +92,5 @@ def _join(group: list[TextBatch]) -> TextBatch:
         steps=last.steps,
         elapsed_s=last.elapsed_s,
         first_s=next((b.first_s for b in group if b.first_s is not None), None),
+        tokens=last.tokens,
     )

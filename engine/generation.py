@@ -8,6 +8,7 @@ the outcome's texts. "Stopped" is decided by the run's own flag, never by wordin
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from engine import chunks
@@ -56,12 +57,16 @@ class Stream:
         return any(word in self.error.lower() for word in LIMIT_WORDS)
 
 
-def collect(run: Run, sink: TextSink, answer: AnswerFilter) -> Stream:
+def collect(
+    run: Run, sink: TextSink, answer: AnswerFilter, count: Callable[[str], int] | None = None
+) -> Stream:
     """Reads the run's chunks to the final one, passing text on. Always ends the run.
 
     Whatever the sink raises is raised after the native side has ended, never before.
+    `count` tells the tokens of a piece of text, for the live figure of a drafting run.
     """
     stream = Stream()
+    tokens = 0
     join_text, join_thought = chunks.Joiner(), chunks.Joiner()
     waiting: list[tuple[str, str]] = []
     sent_at = stopped_at = 0.0
@@ -77,10 +82,12 @@ def collect(run: Run, sink: TextSink, answer: AnswerFilter) -> Stream:
             waiting.append((text, thought))
 
     def flush(now: float) -> None:
-        nonlocal sent_at
+        nonlocal sent_at, tokens
         if not waiting:
             return
         sent_at = now
+        if count is not None:
+            tokens += count("".join(text + thought for text, thought in waiting))
         batch = TextBatch(
             run_id=run.run_id,
             text="".join(t for t, _ in waiting),
@@ -88,6 +95,7 @@ def collect(run: Run, sink: TextSink, answer: AnswerFilter) -> Stream:
             steps=len(stream.times),
             elapsed_s=now - run.started,
             first_s=stream.times[0] if stream.times else None,
+            tokens=None if count is None else tokens,
         )
         waiting.clear()
         try:

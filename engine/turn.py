@@ -7,6 +7,8 @@ or deleted (cancelled or failed; its checkpoint stays).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from engine import _ffi, generation, wire
 from engine._ffi import Native, Owned
 from engine.context_guard import Room, group, room
@@ -14,7 +16,7 @@ from engine.conversations import Conversations, Plan
 from engine.generation import Stream
 from engine.loading import Loaded
 from engine.markers import AnswerFilter
-from engine.native_values import TurnNumbers
+from engine.native_values import NativeError, TurnNumbers
 from engine.protocol import TextSink
 from engine.stream import Run
 from engine.types import (
@@ -119,6 +121,20 @@ class _Turn:
         limit = self._loaded.options.context_tokens
         return room(limit, used, needs, group(self._loaded.info))
 
+    def _counter(self) -> Callable[[str], int] | None:
+        """Counts tokens of text while drafting; a tokenizer that fails counts nothing."""
+        native, engine = self._native, self._loaded.engine
+        if not self._drafting or "tokenize" not in native.features:
+            return None
+
+        def count(text: str) -> int:
+            try:
+                return len(native.tokenize(engine, text))
+            except NativeError:
+                return 0
+
+        return count
+
     def send(self, sink: TextSink) -> Outcome:
         native, conversation = self._native, self._plan.conversation
         before = native.turn_numbers(conversation, TurnNumbers())
@@ -132,7 +148,7 @@ class _Turn:
                 return self._ended(FinishReason.STOPPED)
             opened = self._rendered.rstrip().endswith("<think>")
             answer = AnswerFilter(self._loaded.info.stop_tokens, thinking=opened)
-            stream = generation.collect(self._run, sink, answer)
+            stream = generation.collect(self._run, sink, answer, self._counter())
         except BaseException:
             args.close()
             raise

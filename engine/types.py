@@ -297,7 +297,9 @@ class TextBatch(msgspec.Struct, frozen=True, kw_only=True):
     """Text that arrived within one batching window (about 10 ms), in order.
 
     `steps` and `elapsed_s` are totals since the send, for the live gauge: `first_s` is
-    the time of the first non-empty chunk after the send.
+    the time of the first non-empty chunk after the send. `tokens` is about how many tokens
+    the text so far has, by the model's own tokenizer; only while speculating, where a chunk
+    holds several, else None.
     """
 
     run_id: int
@@ -306,6 +308,7 @@ class TextBatch(msgspec.Struct, frozen=True, kw_only=True):
     steps: int = 0
     elapsed_s: float = 0.0
     first_s: float | None = None
+    tokens: int | None = None
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,7 +8,8 @@ TEXT = (
     "the machine, the last lines of the logs and settings; no prompts, answers or tokens."
 )
 LIKELY = "Likely cause: {cause}"
-INCLUDE = "Include the conversations that are open, with all their text"
+INCLUDE = "Include the open conversations"
+INCLUDE_MORE = "With all their text. Without it the file holds nothing you wrote."
 PREVIEW = "What the file holds"
 PART = "Part of the report"
 SAVE = "Save…"
@@ -29,6 +30,7 @@ CAUSES = {
     "speculation off.",
     "cache": "the engine's cache file could not be opened. Clear the cache, or load without it.",
     "memory": "not enough memory. Use a smaller context or model, or close other programs.",
+    "killed": "something outside Tandem ended it, such as the system when memory runs short.",
     "drafter": "the model has no drafter, so speculation cannot be on.",
     "gpu_driver": "the GPU driver. Use the CPU, or update the driver.",
     "damaged": "a damaged model file or a fault of the engine. Download the model again.",

@@ -414,3 +414,15 @@ def test_a_failing_sink_ends_the_run_cleanly(shared: AnyEngine) -> None:
     after = chat.send("Hi")
     assert after.reason in FINE
     assert after.resumed == "checkpoint"
+
+
+def test_the_live_token_count_of_a_drafting_run_is_near_the_engines(shared: AnyEngine) -> None:
+    chat = Chat(shared)
+    request = chat.request("Tell me a long story about the sea.", limit=80, speculative=True)
+    numbers = chat.run(request).benchmark
+    assert numbers is not None
+    assert numbers.decode_tokens is not None
+    assert chat.batches[-1].tokens == pytest.approx(numbers.decode_tokens, rel=0.25, abs=4)
+    chat.batches.clear()
+    chat.run(chat.request("And the ships?", limit=8, speculative=False))
+    assert {batch.tokens for batch in chat.batches} == {None}

@@ -35,7 +35,7 @@ def home() -> Paths:
         (("", "E0000 webgpu.cc:1] No adapters found"), "gpu_adapter"),
         (("", "INTERNAL: Could not map file x_mldrift_weight_cache.bin: Access denied"), "cache"),
         (("signal 6 (abort)", "terminate called after throwing 'std::bad_alloc'"), "memory"),
-        (("signal 9 (killed)", ""), "memory"),
+        (("signal 9 (killed)", ""), "killed"),
         (("", "Following operations are not supported by GPU delegate: X"), "gpu_operations"),
         (("", "NOT_FOUND: tf_lite_mtp_drafter not found in the model"), "drafter"),
         (("signal 11 (segmentation fault)", "Vulkan: vkQueueSubmit lost"), "gpu_driver"),
