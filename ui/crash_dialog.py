@@ -24,7 +24,6 @@ from ui import strings
 from ui import strings_report as words
 from ui.controls import button, label
 from ui.dialog_size import open_at
-from ui.theme import theme
 
 
 class CrashDialog(QDialog):
@@ -50,7 +49,11 @@ class CrashDialog(QDialog):
         self.include = QCheckBox(words.INCLUDE)
         self.include.setVisible(can_include)
         self.include.toggled.connect(self.include_changed)
+        self.include.setAccessibleDescription(words.INCLUDE_MORE)
         body.addWidget(self.include)
+        more = label(words.INCLUDE_MORE, "small", wrap=True)
+        more.setVisible(can_include)
+        body.addWidget(more)
         body.addWidget(label(words.PREVIEW, "strong13"))
         self.part = QComboBox()
         self.part.setAccessibleName(words.PART)
@@ -60,7 +63,7 @@ class CrashDialog(QDialog):
         self.preview.setReadOnly(True)
         self.preview.setProperty("kind", "field")
         self.preview.setAccessibleName(words.PREVIEW)
-        self.preview.setMinimumHeight(theme().px(200))
+        self.preview.setMinimumHeight(80)
         body.addWidget(self.preview, 1)
         row = QHBoxLayout()
         row.addStretch(1)

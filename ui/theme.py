@@ -41,6 +41,8 @@ class Tokens:
     pill: str
     pill_text: str
     selection: str
+    faint: str
+    """Words of what cannot be used now."""
 
 
 LIGHT = Tokens(
@@ -49,6 +51,7 @@ LIGHT = Tokens(
     user="#EDF1EF", code="#F5F5F2", bad="#B3261E", bad_soft="#FBE9E7", warn="#8A5A00",
     warn_soft="#FBF0D9", bar="#C9CBC4",
     accent_hover="#095C4C", pill="#E2E2DC", pill_text="#55564F", selection="#C4E4DA",
+    faint="#83847D",
 )  # fmt: skip
 DARK = Tokens(
     bg="#171816", side="#1D1E1C", panel="#222321", line="#343632", text="#ECEDE8",
@@ -56,6 +59,7 @@ DARK = Tokens(
     user="#262A28", code="#1B1C1A", bad="#F28B82", bad_soft="#3B2321", warn="#E3B55A",
     warn_soft="#36301F", bar="#4A4D47",
     accent_hover="#78D6BC", pill="#343632", pill_text="#B4B6AE", selection="#2B5A4E",
+    faint="#84877E",
 )  # fmt: skip
 
 MODES = ("system", "light", "dark")
