@@ -20,6 +20,7 @@ ROLES = {
     "ui.tool_log.ToolLog": _Role.List,
     "ui.tool_log.LogEntry": _Role.ListItem,
     "ui.tool_log.ConsentCard": _Role.AlertMessage,
+    "ui.notice_bar._Words": _Role.Grouping,
     "ui.notice_bar.NoticeBar": _Role.AlertMessage,
     "ui.model_picker.ModelCard": _Role.Button,
     "ui.model_card.ModelCard": _Role.ListItem,

@@ -166,6 +166,7 @@ class NoticeBar(QFrame):
         self._headline.setText(fmt.plain(notice.headline))
         self._headline.setVisible(bool(notice.headline))
         self._text.setText(fmt.words(notice.text))
+        self._words.setAccessibleName(self._headline.text() or self._text.text())
         self._text.setVisible(bool(notice.text))
         self._details.setPlainText(fmt.clean_text(notice.details))
         self._fill_buttons(notice)

@@ -1,7 +1,7 @@
 """Looks at every tab and dialog of the real program: `python -m tests.ui.drive_looking MODE`.
 
-MODE is `walk` (names, roles, the way of Tab) or `room` (800×600 at several text sizes, light
-and dark). Findings go as JSON to the file named by TANDEM_TEST_REPORT; with TANDEM_TEST_SHOTS
+MODE is `walk` (names, roles, the way of Tab), `room` (800×600 at several text sizes, light and
+dark) or `both`. Findings go as JSON to the file named by TANDEM_TEST_REPORT; with TANDEM_TEST_SHOTS
 a folder, pictures go there.
 """
 
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from tests.ui import looking
 
-SCALES = (1.0, 1.5, 2.0)
+SCALES = tuple(float(s) for s in os.environ.get("TANDEM_TEST_SCALES", "1,2").split(","))
 Look = Callable[[str, QWidget], Coroutine[Any, Any, None]]
 
 ANSWER = """Use the **csv** module, see [the guide](https://example.org/a):
@@ -116,7 +116,7 @@ async def everything(program: Any, look: Look) -> None:
     window, services = program.window, program.services
     await me.ready()
     fill(program)
-    await settle(0.2)
+    await settle(0.15)
     await look("chat", window)
     services.notices.post(
         Notice(
@@ -148,7 +148,7 @@ async def everything(program: Any, look: Look) -> None:
         window.action("sidebar").trigger()
     for tab in ("models", "tools", "benchmark"):
         window.select_tab(tab)
-        await settle(0.4)
+        await settle(0.2)
         await look(tab, window)
         if tab == "tools":
             services.tools._tab.show_page(1)
@@ -159,7 +159,7 @@ async def everything(program: Any, look: Look) -> None:
                  "logs"):  # fmt: skip
         before = set(QApplication.topLevelWidgets())
         window.action(name).trigger()
-        await settle(0.25)
+        await settle(0.15)
         for top in set(QApplication.topLevelWidgets()) - before:
             if top.isVisible() and isinstance(top, QDialog):
                 if name == "settings":
@@ -196,13 +196,46 @@ def tell(report: dict[str, list[str]]) -> None:
     Path(os.environ["TANDEM_TEST_REPORT"]).write_text(json.dumps(report, indent=1))
 
 
+def start_anew(program: Any) -> None:
+    for key in list(program.window.chat.keys()):
+        program.services.chats.close(key)
+    program.window.action("new_chat").trigger()
+
+
+async def announcing(program: Any, report: dict[str, list[str]]) -> None:
+    """What is said when answers end, without a screen reader to hear it."""
+    from ui import conversation_page
+
+    said: list[str] = []
+    real = conversation_page.announce
+    conversation_page.announce = lambda _w, text, assertive=False: said.append(text)  # type: ignore[assignment]
+    try:
+        from PySide6.QtCore import Qt
+        from PySide6.QtTest import QTest
+
+        from tests.e2e.scenarios import LONG, Person
+
+        me = Person(program)
+        start_anew(program)
+        await settle()
+        await me.ask("Say a word.")
+        await me.send(LONG)
+        await me.until(lambda: me.chat.state.value == "decoding" or not me.chat.busy)
+        QTest.keyClick(me.page.composer.edit, Qt.Key.Key_Escape)
+        await me.until(lambda: not me.chat.busy)
+        await settle()
+    finally:
+        conversation_page.announce = real
+    report["announced"] = said
+
+
 async def script(program: Any) -> None:
     from ui.theme import theme
 
     mode = sys.argv[1]
     report: dict[str, list[str]] = {}
     shots = os.environ.get("TANDEM_TEST_SHOTS", "")
-    walk = mode == "walk"
+    walk = mode != "room"
     tag = ""
 
     async def look(name: str, top: QWidget) -> None:
@@ -214,20 +247,21 @@ async def script(program: Any) -> None:
         if shots:
             top.grab().save(f"{shots}/{name}{tag}.png")
 
-    if walk:
+    if mode in ("walk", "both"):
         program.window.resize(1280, 800)
         await everything(program, look)
-    else:
+        await announcing(program, report)
+        start_anew(program)
+    walk = False
+    if mode in ("room", "both"):
         for scale in SCALES:
-            dark = scale == 1.5
+            dark = scale > 1
             tag = f"-{round(scale * 100)}-{'dark' if dark else 'light'}"
             theme().apply(mode="dark" if dark else "light", scale=scale)
             program.window.resize(800, 600)
             await settle(0.1)
             await everything(program, look)
-            for key in list(program.window.chat.keys()):
-                program.services.chats.close(key)
-            program.window.action("new_chat").trigger()
+            start_anew(program)
     tell(report)
 
 

@@ -207,7 +207,7 @@ def seen_part(widget: QWidget) -> QRect:
     return area
 
 
-def cut(top: QWidget, slack: int = 1) -> list[str]:
+def cut(top: QWidget, slack: int = 2) -> list[str]:
     """Labels, buttons and fields that have less room than their words need."""
     out = []
     room = top.screen().availableGeometry()
