@@ -104,7 +104,13 @@ def resolve(environ: dict[str, str] | None = None) -> Paths:
         return _make(_wanted(env))
     except (OSError, RuntimeError) as problem:
         base = Path(tempfile.mkdtemp(prefix="tandem-"))
-        return _make(_below(base, temporary=True, note=str(problem)))
+        return _make(_below(base, temporary=True, note=_words(problem)))
+
+
+def _words(problem: OSError | RuntimeError) -> str:
+    if isinstance(problem, OSError) and problem.strerror:
+        return f"{problem.strerror}: {problem.filename}" if problem.filename else problem.strerror
+    return str(problem)
 
 
 def _wanted(env: dict[str, str]) -> Paths:

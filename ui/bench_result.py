@@ -25,6 +25,7 @@ from ui import format as fmt
 from ui.bench_plot import Plot
 from ui.bench_views import ResultView
 from ui.controls import Card, button, label, menu_button, restyle
+from ui.file_drops import let_files_through
 from ui.layouts import FlowLayout
 from ui.theme import theme
 
@@ -139,6 +140,7 @@ class ResultPane(QWidget):
         self.table = ResultTable()
         self.foot = label("", "muted", wrap=True)
         self.notes = QLineEdit()
+        let_files_through(self.notes)
         self.report = QPlainTextEdit()
         self._tabs: dict[str, QPushButton] = {}
         body = QVBoxLayout(self)

@@ -23,6 +23,7 @@ from ui import strings
 from ui.bench_views import BenchChoice, TargetView
 from ui.controls import button, label, menu_button, primary_button
 from ui.dialog_size import open_at
+from ui.file_drops import let_files_through
 from ui.layouts import FlowLayout
 from ui.theme import theme
 
@@ -62,6 +63,7 @@ class PromptDialog(QDialog):
         self.setModal(True)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.field = QPlainTextEdit(text)
+        let_files_through(self.field)
         self.field.setProperty("kind", "field")
         self.field.setAccessibleName(words.OWN_PROMPT_TITLE)
         self.field.setTabChangesFocus(True)

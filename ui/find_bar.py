@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit
 
 from ui import strings_history as words
 from ui.controls import announce, icon_button, label, restyle
+from ui.file_drops import let_files_through
 from ui.theme import theme
 
 DELAY_MS = 120
@@ -30,6 +31,7 @@ class FindBar(QFrame):
         self.setObjectName("header")
         self.setAccessibleName(words.FIND)
         self.field = QLineEdit()
+        let_files_through(self.field)
         self.field.setPlaceholderText(words.FIND)
         self.field.setAccessibleName(words.FIND)
         self.field.setMinimumWidth(96)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QVBoxLayout, QWidget
 from engine.types import Sampling
 from ui import strings_history as words
 from ui.controls import label
+from ui.file_drops import let_files_through
 from ui.number_field import NumberField
 from ui.theme import theme
 
@@ -55,6 +56,7 @@ class GenerationBlock(QWidget):
         self._view = GenerationView()
         self._filling = False
         self.system = QPlainTextEdit()
+        let_files_through(self.system)
         self.system.setProperty("kind", "field")
         self.system.setAccessibleName(words.SYSTEM_PROMPT)
         self.system.setPlaceholderText(words.SYSTEM_HINT)

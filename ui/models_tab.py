@@ -32,6 +32,7 @@ from PySide6.QtWidgets import (
 
 from ui import model_strings as words
 from ui.controls import button, flat_button, label, primary_button, secondary_button, section_label
+from ui.file_drops import let_files_through
 from ui.layouts import FlowLayout
 from ui.model_card import ModelCard
 from ui.model_views import ModelRowView, ModelsView
@@ -76,6 +77,7 @@ class ModelsTab(QWidget):
         self._head = QWidget()
         flow = FlowLayout(self._head, gap=8, line_gap=8)
         self.search = QLineEdit()
+        let_files_through(self.search)
         self.search.setPlaceholderText(words.SEARCH)
         self.search.setAccessibleName(words.SEARCH_NAME)
         self.search.setClearButtonEnabled(True)

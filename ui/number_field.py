@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, 
 from ui import format as fmt
 from ui import strings_history as words
 from ui.controls import label, restyle
+from ui.file_drops import let_files_through
 from ui.theme import theme
 
 
@@ -33,6 +34,7 @@ class NumberField(QWidget):
         self._whole, self._optional = whole, optional
         self._kept: float | None = None if optional else low
         self.field = QLineEdit()
+        let_files_through(self.field)
         self.field.setAccessibleName(name)
         self.field.setPlaceholderText(placeholder)
         self.field.setAlignment(Qt.AlignmentFlag.AlignRight)

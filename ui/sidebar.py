@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from ui import strings
 from ui import strings_history as words
 from ui.controls import label, primary_button
+from ui.file_drops import let_files_through
 from ui.icons import icon
 from ui.sidebar_delegate import SidebarDelegate
 from ui.sidebar_model import ChatItem, HitItem, SidebarModel
@@ -108,6 +109,7 @@ class Sidebar(QFrame):
         self.new_chat.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.new_chat.setToolTip(f"{words.NEW_CHAT} (Ctrl+N)")
         self.search = QLineEdit()
+        let_files_through(self.search)
         self.search.setPlaceholderText(words.SEARCH_CHATS)
         self.search.setAccessibleName(words.SEARCH_CHATS)
         self.search.setToolTip(f"{words.SEARCH_CHATS} (Ctrl+Shift+F)")

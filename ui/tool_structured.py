@@ -20,6 +20,7 @@ from engine.types import Constraint, ConstraintKind
 from ui import format as fmt
 from ui import tool_strings as words
 from ui.controls import button, flat_button, label, menu_button, pill, restyle, set_pill
+from ui.file_drops import let_files_through
 from ui.theme import theme
 from ui.tool_views import AskView, FormResultView
 
@@ -37,6 +38,7 @@ class StructuredPage(QWidget):
         self._form_wrong = False
         self.kinds: dict[str, QRadioButton] = {}
         self.form = QPlainTextEdit()
+        let_files_through(self.form)
         self.form.setProperty("kind", "field")
         self.form.setAccessibleName(words.FORM)
         self.form.setTabChangesFocus(True)
@@ -44,6 +46,7 @@ class StructuredPage(QWidget):
         self.form_problem = label("", "bad", wrap=True)
         self.form_problem.hide()
         self.input = QLineEdit()
+        let_files_through(self.input)
         self.input.setPlaceholderText(words.PROMPT_HINT)
         self.input.setAccessibleName(words.PROMPT_NAME)
         self.input.returnPressed.connect(self._on_return)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from ui import strings
 from ui.controls import primary_button, secondary_button
+from ui.file_drops import let_files_through
 from ui.theme import theme
 
 
@@ -20,6 +21,7 @@ class TurnEditor(QWidget):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.field = QPlainTextEdit(text)
+        let_files_through(self.field)
         self.field.setProperty("kind", "field")
         self.field.setAccessibleName("Edit message")
         self.field.setTabChangesFocus(True)

@@ -14,10 +14,13 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QPushButton
+from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
+from shiboken6 import isValid
 
+import resources
 from app.chat import Chat
 from app.chat_state import ChatState
 from app.conversation import ChatSettings, Node, TurnStatus
@@ -343,6 +346,53 @@ async def quit_dialog(me: Person) -> None:
     me.window.close()
 
 
+async def dropping(me: Person) -> None:
+    """A model file dropped anywhere on the window is taken; nothing is typed into a field.
+    The Models tab adds it to its list instead of loading it."""
+    await me.ready()
+    me.window.action("inspector").trigger()
+    me.window.action("find").trigger()
+    await asyncio.sleep(0.2)
+    wanted: list[str] = []
+    me.window.model_dropped.disconnect()
+    me.window.model_dropped.connect(wanted.append)
+    path = str(resources.DEMO_MODEL)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(path)])
+    for key in ("chat", "models", "tools", "benchmark"):
+        me.window.select_tab(key)
+        await asyncio.sleep(0.3)
+        if key == "models":
+            tab = me.window.tab_widget(key)
+            tab.files_dropped.disconnect()  # type: ignore[union-attr]
+            tab.files_dropped.connect(wanted.extend)  # type: ignore[union-attr]
+        widgets = [w for w in me.window.findChildren(QWidget) if w.isVisible() and not w.isWindow()]
+        assert len(widgets) > 20
+        for widget in widgets:
+            if not isValid(widget) or not widget.isVisible():
+                continue
+            del wanted[:]
+            name = f"{key}: {type(widget).__name__} {widget.accessibleName()}"
+            _drop(widget, data)
+            await asyncio.sleep(0)
+            assert wanted == [path], name
+
+
+def _drop(widget: QWidget, data: QMimeData) -> None:
+    """What Qt does with a drag: up from the widget until somebody accepts it."""
+    copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+    none = Qt.KeyboardModifier.NoModifier
+    at: QWidget | None = widget
+    while at is not None:
+        if at.isEnabled() and at.acceptDrops():
+            entering = QDragEnterEvent(QPoint(3, 3), copy, data, left, none)
+            QCoreApplication.sendEvent(at, entering)
+            if entering.isAccepted():
+                QCoreApplication.sendEvent(at, QDropEvent(QPointF(3, 3), copy, data, left, none))
+                return
+        at = None if at.isWindow() else at.parentWidget()
+
+
 SCENARIOS: dict[str, Callable[[Person], Coroutine[Any, Any, None]]] = {
     f.__name__: f
     for f in (
@@ -350,6 +400,7 @@ SCENARIOS: dict[str, Callable[[Person], Coroutine[Any, Any, None]]] = {
         speculation,
         switching,
         picking,
+        dropping,
         second_start,
         dying,
         failing_load,

@@ -48,7 +48,7 @@ def test_chat_stop_and_speculation(display: str, tandem_home: Path) -> None:
 
 
 def test_the_picker_and_the_load_dialog(display: str, tandem_home: Path) -> None:
-    drive(("picking",), display, tandem_home)
+    drive(("picking", "dropping"), display, tandem_home)
 
 
 def test_a_second_start_hands_its_file_over(
