@@ -50,8 +50,8 @@ def google(tool: str, model: Path, args: argparse.Namespace) -> tuple[float, flo
     """(prefill, decode) in tokens per second, the tool's averages."""
     command = [
         *shlex.split(tool), "benchmark", str(model), "-p", str(args.prefill),
-        "-d", str(args.decode), "--runs", str(args.runs), "--max-num-tokens", str(args.context), "--backend", args.backend,
-        "--cache", "disk", "--speculative-decoding", "false",
+        "-d", str(args.decode), "--runs", str(args.runs), "--max-num-tokens", str(args.context),
+        "--backend", args.backend, "--cache", "disk", "--speculative-decoding", "false",
     ]  # fmt: skip
     if args.threads:
         command += ["--cpu-thread-count", str(args.threads)]
