@@ -147,6 +147,8 @@ class MarkdownWriter:
         if self._after_code and not fmt.hasProperty(CODE):
             fmt.setTopMargin(fmt.topMargin() + theme().px(CODE_PAD + 10))
             self._after_code = False
+        if self._first:
+            self._lead(CODE_HEAD + CODE_PAD if fmt.hasProperty(CODE) else 0)
         if self._fresh:
             cursor.setBlockFormat(fmt)
             cursor.setBlockCharFormat(chars)
@@ -155,6 +157,15 @@ class MarkdownWriter:
             cursor.insertBlock(fmt, chars)
         self._fresh = False
         self._first = False
+
+    def _lead(self, room: int) -> None:
+        """Room above the first block; Qt leaves that block's own top margin out."""
+        root = self.document.rootFrame()
+        fmt = root.frameFormat()
+        wanted = theme().px(room) if room else 0
+        if fmt.topMargin() != wanted:
+            fmt.setTopMargin(wanted)
+            root.setFrameFormat(fmt)
 
     def _format(self, context: _Context, top: int = 0, bottom: int = 8) -> QTextBlockFormat:
         look = theme()

@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 CODE = "Write a short Python function that adds two numbers."
-MORE = "Explain in one paragraph how it works."
+MORE = "Explain at length how a computer adds two numbers."
 LONG = "Write a long story about a river, the fish in it, the mill and the old miller."
 ROUNDS_S = 900
 
@@ -70,6 +70,7 @@ async def chat(me: Any, camera: Camera) -> None:
     import msgspec
 
     from engine.types import Sampling
+    from ui.theme import theme
 
     settings = me.chat.settings
     me.chat.change_settings(
@@ -77,14 +78,16 @@ async def chat(me: Any, camera: Camera) -> None:
     )
     me.page.spec_changed.emit("on")
     await me.ask(CODE)
-    await me.send(MORE)
-    await me.until(lambda: len(me.last().text) > 120)
-    await camera.one("chat", "light")
-    await me.until(lambda: not me.chat.busy)
-    me.chat.delete_turn(me.last().parent)
-    await me.send(MORE)
-    await me.until(lambda: len(me.last().text) > 60)
-    await camera.one("chat", "dark")
+    for mode in ("light", "dark"):
+        theme().apply(mode=mode)
+        await asyncio.sleep(0.3)
+        await me.send(MORE)
+        await me.until(lambda: len(me.last().text) > 150)
+        await asyncio.sleep(0.05)
+        camera.save(f"chat-{mode}")
+        await me.until(lambda: not me.chat.busy)
+        me.chat.delete_turn(me.last().parent)
+    theme().apply(mode="light")
     await me.until(lambda: not me.chat.busy)
     me.window.action("new_chat").trigger()
     await me.until(lambda: not me.chat.conversation.nodes)

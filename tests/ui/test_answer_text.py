@@ -8,6 +8,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from ui.answer_text import AnswerText
+from ui.markdown_render import CODE_HEAD, CODE_PAD
 from ui.theme import theme
 from ui.transcript import Transcript
 from ui.views import TurnView
@@ -127,3 +128,13 @@ def test_a_long_plain_message_keeps_every_character(light: None, qtbot: QtBot) -
     assert len(text.parts) > 3
     assert text.toPlainText().replace("\n", "") == source.replace("\n", "")
     assert text.raw == source
+
+
+def test_a_code_block_at_the_start_has_room_for_its_head(light: None, qtbot: QtBot) -> None:
+    text = made(qtbot)
+    for source in ("Words.\n", "```python\nx = 1\n```\n", "Words.\n"):
+        text.set_markdown(source)
+        run(text)
+        document = text.parts[0].document()
+        top = document.documentLayout().blockBoundingRect(document.begin()).top()
+        assert top == (theme().px(CODE_HEAD + CODE_PAD) if source[0] == "`" else 0)
