@@ -48,8 +48,8 @@ class Ledger:
             self._peak = max(self._peak or 0, report.peak_memory)
 
     def synthetic_lost(self) -> None:
-        """A speculating send of the synthetic test did not end: that leg counts for nothing."""
-        self.synthetic = [s for s in self.synthetic if not s.speculative]
+        """The synthetic test's speculating send did not end: its life counts for nothing."""
+        self.synthetic.clear()
         self._rates.pop("synthetic", None)
         self.synthetic_overdue = True
 

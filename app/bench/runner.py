@@ -5,12 +5,13 @@ belongs to (the engine worker in the window, the main thread on the command line
 `cancel` may come from any thread at any moment; what was measured until then is kept.
 
 Engine lives. The acceptance rate exists only as one log line when an engine goes away, over
-its whole life. So every class and every depth has a life of its own:
+its whole life. So every class, every depth and the synthetic test has a life of its own:
 load, one unrecorded round of the very same prompts on both legs, the timed rounds, unload.
 Off sends draft nothing and greedy drafting repeats exactly, so the life's rate is the rate
 of the timed on-leg. Both legs share the life, loaded with the drafter in place: they differ
-in the per-conversation switch alone. Every send has a fresh conversation. The synthetic
-test reloads for every send, as `litert-lm benchmark` does, so that the two can be compared.
+in the per-conversation switch alone. Every send has a fresh conversation. (Google's
+`litert-lm benchmark` makes an engine for every run instead: on a GPU its figures hold the
+first use of each engine, which a chat meets once.)
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Runner:
         self._sending_s = 0.0
         self._started = 0.0
         self._padding = plan.sampling
+        self._padded_on = plan.padded_on
         self._slowest_off = 0.0
 
     def cancel(self) -> None:
@@ -114,9 +116,7 @@ class Runner:
             self._ledger.first_load = self._ledger.loads.pop()
 
     @contextmanager
-    def _life(
-        self, phase: str, key: str = "", *, padded: bool = False, on: bool = True
-    ) -> Iterator[LoadedModel]:
+    def _life(self, phase: str, key: str = "", *, padded: bool = False) -> Iterator[LoadedModel]:
         """One engine from load to unload; its rate is stored under `key`."""
         plan = self._plan
         self._tell(phase)
@@ -127,7 +127,8 @@ class Runner:
             threads=plan.threads,
             cache=plan.cache,
             cache_dir=self._cache,
-            speculative=on and self._ledger.on_missing is None and (padded or bool(plan.prompts)),
+            speculative=self._ledger.on_missing is None
+            and (self._padded_on if padded else bool(plan.prompts)),
             gpu_float16=plan.gpu_float16,
             prefill_tokens=plan.prefill_tokens if padded else 0,
             decode_tokens=plan.decode_tokens if padded else 0,
@@ -185,28 +186,22 @@ class Runner:
         plan = self._plan
         if not (plan.prefill_tokens and plan.decode_tokens):
             return
-        for send in schedule.padded(SYNTHETIC, plan.runs, on=plan.padded_on):
-            if send.speculative and self._without_padded_on():
-                continue
-            try:
-                self._padded_send(send)
-            except Overdue:
-                self._ledger.synthetic_lost()
-                self._total = self._done + plan.runs
+        try:
+            self._padded_life()
+        except Overdue:
+            # Nothing of a life that did not end is kept; the other leg gets one of its own.
+            self._ledger.synthetic_lost()
+            self._padded_on = False
+            self._total = self._done + plan.runs + 1
+            self._padded_life()
 
-    def _without_padded_on(self) -> bool:
-        return self._ledger.synthetic_overdue or self._ledger.on_missing is not None
-
-    def _padded_send(self, send: schedule.Send) -> None:
-        """One send on an engine of its own, as each run of `litert-lm benchmark` has it."""
-        on = send.speculative
-        with self._life("load", "synthetic" if on else "", padded=True, on=on) as loaded:
-            if on and self._without_padded_on():
-                return
+    def _padded_life(self) -> None:
+        with self._life("load", "synthetic", padded=True) as loaded:
             self._padding = sampler_of(loaded.info)
-            self._measure(send, self._ledger.synthetic, "synthetic")
-
-    # Sends
+            for send in self._possible(
+                schedule.padded(SYNTHETIC, self._plan.runs, on=self._padded_on)
+            ):
+                self._measure(send, self._ledger.synthetic, "synthetic")
 
     def _measure(
         self,
