@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from PySide6.QtWidgets import QWidget
+
 from app.desktop import open_page
 from app.library import details
 from app.library.download_cards import sentence, ways_on
@@ -143,18 +145,19 @@ class ModelDialogs:
 
     # ---- token ----
 
-    def token(self, key: str) -> None:
-        """Asks for a token; the download `key` goes on once there is a good one."""
+    def token(self, key: str, above: QWidget | None = None) -> None:
+        """Asks for a token; the download `key` goes on once there is a good one. `above` is
+        the dialog that asks, if one does."""
         if key:
             self._waiting_for_token.add(key)
-        self._owner.keep(self._ask_token())
+        self._owner.keep(self._ask_token(above))
 
-    async def _ask_token(self) -> None:
+    async def _ask_token(self, above: QWidget | None) -> None:
         owner, tokens = self._owner, self._owner.library.fetch.tokens
         await tokens.load()
         if self.asking_token is not None:
             return
-        parent = self.adding or owner.window
+        parent = above or self.adding or owner.window
         dialog = self.asking_token = TokenDialog(self._host, str(tokens.keeping), parent)
         dialog.save_requested.connect(lambda text: owner.keep(self._save_token(Secret(text))))
         dialog.remove_requested.connect(lambda: owner.keep(self._remove_token()))

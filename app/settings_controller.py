@@ -68,6 +68,7 @@ class SettingsController(QObject):
             self.dialog.changed.connect(self._on_changed)
             self.dialog.open_folder_requested.connect(self._open_folder)
             self.dialog.clear_requested.connect(lambda _key: self._owner.run(self._clear_cache()))
+            self.dialog.manage_requested.connect(self._manage)
             self.dialog.finished.connect(lambda _result: self._on_gone())
             self._owner.run(self._measure())
         if section:
@@ -126,6 +127,13 @@ class SettingsController(QObject):
         path = Path(storage_sizes.places(self._services.paths)[key])
         folder = path if path.is_dir() else path.parent
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+
+    def _manage(self, key: str) -> None:
+        """The dialog of another part; it lies above this one, which stays open."""
+        if key == "token" and self._services.library is not None:
+            self._services.library.dialogs.token("", self.dialog)
+        elif key == "servers" and self._services.tools is not None:
+            self._services.tools.open_servers(self.dialog)
 
     async def _clear_cache(self) -> None:
         if not await confirm(

@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from PySide6.QtWidgets import QWidget
+
 from app import tools_views as views
 from app.chat_forms import ChatForms
 from app.chat_tools_switch import ChatToolsSwitch
@@ -111,7 +113,7 @@ class ToolsController:
         tab.tools.ask_changed.connect(lambda n, on: self.registry.choose(n, ask=on))
         tab.tools.file_wanted.connect(lambda _name: self._spawn(self._pick_file()))
         tab.tools.file_removed.connect(lambda _tool, name: self._forget_file(name))
-        tab.tools.servers_wanted.connect(self.open_servers)
+        tab.tools.servers_wanted.connect(lambda: self.open_servers())
         tab.ask.asked.connect(self.asking.question)
         tab.ask.stopped.connect(self.asking.stop)
         tab.ask.consent_answered.connect(self._on_consent)
@@ -262,9 +264,12 @@ class ToolsController:
 
     # Servers
 
-    def open_servers(self) -> None:
-        """Shows the dialog of tool servers."""
-        dialog = ServersDialog(self._window)
+    def open_servers(self, above: QWidget | None = None) -> None:
+        """Shows the dialog of tool servers; `above` is the dialog that asks, if one does."""
+        if self._dialog is not None:
+            self._dialog.raise_()
+            return
+        dialog = ServersDialog(above or self._window)
         self._dialog = dialog
         dialog.set_servers(views.server_views(self.servers))
         dialog.added.connect(self._on_server_added)

@@ -20,11 +20,13 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QListWidget,
+    QPushButton,
     QScrollArea,
     QVBoxLayout,
     QWidget,
 )
 
+from ui import format as fmt
 from ui import shortcuts_page, strings
 from ui import strings_history as words
 from ui.controls import button, label
@@ -63,6 +65,7 @@ class SettingsDialog(QDialog):
     changed = Signal(str, object)
     open_folder_requested = Signal(str)
     clear_requested = Signal(str)
+    manage_requested = Signal(str)
 
     def __init__(self, parent: QWidget | None, view: SettingsView) -> None:
         super().__init__(parent)
@@ -281,10 +284,16 @@ class SettingsDialog(QDialog):
     def _privacy(self, view: SettingsView) -> Section:
         section = Section("privacy", words.S_PRIVACY)
         section.add(SettingRow(strings.PRIVACY_LINE, None, words.PRIVACY_TEXT, "network telemetry"))
+        for key, (name, text, also) in words.MANAGED.items():
+            section.add(SettingRow(name, self._manage(key), text, also))
         for key, path in view.places.items():
             text = f"{words.PLACE_TEXTS[key]}\n{path}"
             section.add(SettingRow(words.PLACES[key], None, text, words.PRIVACY_WHERE))
         return section
+
+    def _manage(self, key: str) -> QPushButton:
+        """Opens a dialog that belongs to another part of the window."""
+        return button(words.MANAGE, "", lambda: self.manage_requested.emit(key))
 
     def _combo(self, name: str, choices: Mapping[K, str], value: K) -> QComboBox:
         box = QComboBox()
@@ -296,6 +305,8 @@ class SettingsDialog(QDialog):
         keys = list(choices)
         box.setCurrentIndex(keys.index(value) if value in keys else 0)
         box.activated.connect(lambda row: self.changed.emit(name, keys[row]))
+        box.currentTextChanged.connect(lambda text: box.setToolTip(fmt.tip(text)))
+        box.setToolTip(fmt.tip(box.currentText()))
         return box
 
     def _check(self, name: str, value: bool) -> QCheckBox:

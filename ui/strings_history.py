@@ -219,6 +219,21 @@ PRIVACY_TEXT = (
     "look for updates by itself. It uses the network only when you download a model or run a tool "
     "server you added yourself."
 )
+MANAGE = "Manage…"
+MANAGED = {
+    "token": (
+        "Hugging Face token",
+        "For models that are given only to accounts. Kept in this system’s keyring, sent to "
+        "Hugging Face alone.",
+        "account key password login gated download",
+    ),
+    "servers": (
+        "Tool servers",
+        "Programs on this computer that offer tools to the model (MCP).",
+        "mcp tools functions",
+    ),
+}
+"""Name, text and further search words of what has a dialog of its own."""
 PRIVACY_WHERE = "What is stored, and where"
 SHORTCUT_HINT = "All commands are also in the command palette (Ctrl+K)."
 MORE_SHORTCUTS = (

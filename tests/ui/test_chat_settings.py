@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox
+from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from engine.types import Backend, Sampling
@@ -217,7 +217,14 @@ def test_settings_search_and_sections(qtbot: QtBot) -> None:
     dialog.show_section("shortcuts")
     assert sections["shortcuts"].isVisible()
     assert len(sections["shortcuts"].rows) == len(shortcuts_page.shortcuts())
+    dialog.search.setText("hugging face")
+    assert [k for k, s in sections.items() if s.isVisible()] == ["privacy"]
     asked: list[str] = []
+    dialog.manage_requested.connect(asked.append)
+    for managed in sections["privacy"].findChildren(QPushButton):
+        managed.click()
+    assert asked == ["token", "servers"]
+    asked.clear()
     dialog.clear_requested.connect(asked.append)
     dialog.open_folder_requested.connect(asked.append)
     dialog.places["cache"].clear.click()
