@@ -8,6 +8,7 @@ thread or a child process behind fails.
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +22,9 @@ import resources
 
 if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY"):
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background of a script
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no failure: examples have no time limit. Each run takes the same examples;
 # new ones, many, are tried with `--hypothesis-profile=search`.
