@@ -18,6 +18,7 @@ from typing import Any
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 
 from tests.ui import looking
+from ui import strings
 
 SCALES = tuple(float(s) for s in os.environ.get("TANDEM_TEST_SCALES", "1,2").split(","))
 Look = Callable[[str, QWidget], Coroutine[Any, Any, None]]
@@ -229,6 +230,133 @@ async def announcing(program: Any, report: dict[str, list[str]]) -> None:
     report["announced"] = said
 
 
+class Keys:
+    """A person without a mouse: every press goes to what has the focus."""
+
+    def __init__(self, window: QWidget) -> None:
+        self._window = window
+
+    def press(self, keys: str) -> None:
+        from PySide6.QtGui import QKeySequence
+        from PySide6.QtTest import QTest
+
+        combination = QKeySequence(keys)[0]
+        focus = QApplication.focusWidget() or QApplication.activeWindow() or self._window
+        QTest.keyClick(focus, combination.key(), combination.keyboardModifiers())
+
+    def type(self, text: str) -> None:
+        from PySide6.QtTest import QTest
+
+        focus = QApplication.focusWidget()
+        assert focus is not None, "nothing has the focus"
+        QTest.keyClicks(focus, text)
+
+    def tab_to(self, name: str) -> None:
+        """Tab, until something with this accessible name has the focus."""
+        for _ in range(80):
+            focus = QApplication.focusWidget()
+            if focus is not None and looking.name_of(focus).startswith(name):
+                return
+            self.press("Tab")
+        raise AssertionError(f"Tab does not come to {name}")
+
+
+async def keyboard(program: Any) -> list[str]:
+    """New chat, send, stop, copy, regenerate, versions, edit, speculation, find, everywhere,
+    settings, palette, picker, load dialog, tabs: by keys alone. What did not work."""
+    from tests.e2e.scenarios import LONG, Person
+    from ui.command_palette import CommandPalette
+    from ui.load_dialog import LoadDialog
+    from ui.model_picker import ModelPicker
+    from ui.settings_dialog import SettingsDialog
+
+    me, keys, window = Person(program), Keys(program.window), program.window
+    failed: list[str] = []
+
+    async def step(name: str, press: Callable[[], None], done: Callable[[], object]) -> None:
+        dialogs = [w for w in QApplication.topLevelWidgets() if isinstance(w, QDialog)]
+        if not any(d.isVisible() for d in dialogs):
+            window.activateWindow()  # what a window manager does when a dialog closes
+        await settle(0.08)
+        try:
+            press()
+            await me.until(done, 8)
+        except AssertionError as problem:
+            focus = QApplication.focusWidget()
+            failed.append(f"{name}: {str(problem)[:200]} (focus: {focus})")
+            await close_dialogs()
+
+    old = me.chat
+    await step("new chat", lambda: keys.press("Ctrl+N"), lambda: me.chat is not old)
+    await me.until(lambda: QApplication.focusWidget() is me.page.composer.edit)
+    keys.type("Say a word.")
+    await step("send", lambda: keys.press("Return"), lambda: me.chat.busy)
+    await me.until(lambda: not me.chat.busy)
+    keys.type(LONG)
+    keys.press("Return")
+    await me.until(lambda: me.chat.state.value == "decoding" or not me.chat.busy)
+    await step("stop", lambda: keys.press("Escape"), lambda: not me.chat.busy)
+    clip = QApplication.clipboard()
+    clip.clear()
+    await step("copy", lambda: keys.press("Ctrl+Shift+C"), lambda: bool(clip.text()))
+    count = len(me.chat.conversation.nodes)
+    await step("regenerate", lambda: keys.press("Ctrl+R"),
+               lambda: len(me.chat.conversation.nodes) > count and not me.chat.busy)  # fmt: skip
+    last = me.last().id
+
+    def earlier() -> None:
+        keys.tab_to(strings.EARLIER_VERSION)
+        keys.press("Space")
+
+    await step("earlier version", earlier, lambda: me.last().id != last)
+    me.page.focus_composer()
+
+    def edit() -> None:
+        keys.press("Up")
+        keys.type("Now say two words. ")
+        keys.press("Ctrl+Return")
+
+    count = len(me.chat.conversation.nodes)
+    await step("edit", edit, lambda: len(me.chat.conversation.nodes) > count + 1)
+    await me.until(lambda: not me.chat.busy)
+    me.page.focus_composer()
+    before = me.page.composer.spec.text()
+    await step("speculation", lambda: keys.press("Ctrl+Shift+S"),
+               lambda: me.page.composer.spec.text() != before)  # fmt: skip
+    found = program.history
+    bar = next(w for w in window.findChildren(QWidget) if type(w).__name__ == "FindBar")
+    await step("find", lambda: keys.press("Ctrl+F"), lambda: bar.isVisible() and found)
+    await step("find closes", lambda: keys.press("Escape"), lambda: not bar.isVisible())
+    await step("settings", lambda: keys.press("Ctrl+,"), lambda: me.dialog(SettingsDialog))
+    await step("settings close", lambda: keys.press("Escape"),
+               lambda: me.dialog(SettingsDialog) is None)  # fmt: skip
+
+    palette = lambda: me.dialog(CommandPalette) and QApplication.focusWidget()  # noqa: E731
+    await step("palette", lambda: keys.press("Ctrl+K"), palette)
+
+    def through_palette() -> None:
+        keys.type("about")
+        keys.press("Return")
+
+    await step("from the palette", through_palette,
+               lambda: any("About" in w.windowTitle() for w in QApplication.topLevelWidgets()
+                           if w.isVisible()))  # fmt: skip
+    await close_dialogs()
+    await step("picker", lambda: keys.press("Ctrl+M"), lambda: me.dialog(ModelPicker))
+    await settle()
+    await step("pick", lambda: (keys.press("Down"), keys.press("Return"))[0],
+               lambda: me.dialog(LoadDialog) or me.dialog(ModelPicker) is None)  # fmt: skip
+    await settle(0.2)
+    await close_dialogs()
+    await me.ready()
+    for tab in ("models", "tools", "benchmark"):
+        bar_tabs = window.tab_bar
+        bar_tabs.setFocus()
+        await step(tab, lambda: keys.press("Right"), lambda t=tab: window.current_tab() == t)
+    window.select_tab("chat")
+    return failed
+
+
 async def script(program: Any) -> None:
     from ui.theme import theme
 
@@ -251,6 +379,7 @@ async def script(program: Any) -> None:
         program.window.resize(1280, 800)
         await everything(program, look)
         await announcing(program, report)
+        report["keyboard"] = await keyboard(program)
         start_anew(program)
     walk = False
     if mode in ("room", "both"):
