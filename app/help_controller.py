@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import resources
-from app import cli_self_test, wording
+from app import backend_compare, cli_self_test, wording
 from app.model_names import display_name
 from app.notices import Action, Notice
 from engine.errors import EngineError
+from engine.types import Backend
 from ui import format as fmt
 from ui import strings
 from ui import strings_core as words
@@ -79,7 +80,8 @@ class HelpController:
         AboutDialog(view, self._window).open()
 
     async def check_engine(self) -> None:
-        """The self-test of the command line, in the engine slot; the model comes back."""
+        """The self-test of the command line, in the engine slot; the model comes back. With a
+        model on the GPU also whether it answers as on the CPU."""
         s = self._services
         lines: list[str] = []
         options = cli_self_test.load_options(s.paths)
@@ -87,6 +89,13 @@ class HelpController:
         try:
             await s.engine.run_exclusive(lambda e: cli_self_test.run(e, options, lines.append))
             text = words.CHECK_PASSED
+            picked = s.models.picked
+            if picked is not None and picked.backend is not Backend.CPU:
+                options = picked
+                found = await s.engine.run_exclusive(
+                    lambda e: backend_compare.compare(e, picked, lines.append)
+                )
+                text += " " + backend_compare.sentence(found)
         except EngineError as problem:
             text = wording.explain(problem, options).sentence
             lines.append(problem.detail)

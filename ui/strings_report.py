@@ -35,3 +35,9 @@ CAUSES = {
     "gpu_driver": "the GPU driver. Use the CPU, or update the driver.",
     "damaged": "a damaged model file or a fault of the engine. Download the model again.",
 }
+
+BACKENDS_ALIKE = "The GPU answers as the CPU does."
+BACKENDS_DIFFER = (
+    "The GPU and the CPU answered differently; see the details. If the GPU's answer makes no "
+    "sense, use the CPU or 32-bit precision on the GPU."
+)
