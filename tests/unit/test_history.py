@@ -304,16 +304,23 @@ def test_a_damaged_file_of_an_older_program_is_rescued(path: Path) -> None:
         db.execute(statement)
     db.execute("PRAGMA user_version = 100")
     for number in range(300):
-        text = f"text {number} " * 60
-        db.execute("INSERT INTO conversation (id, title) VALUES (?, ?)", (f"c{number}", text))
+        db.execute("INSERT INTO conversation (id, title) VALUES (?, 'x')", (f"c{number}",))
+        row = (f"c{number}", f"n{number}", f"text {number} " * 60)
+        db.execute(
+            "INSERT INTO node (conversation, id, role, status, text)"
+            " VALUES (?, ?, 'user', 'done', ?)",
+            row,
+        )
     db.close()
+    # In the middle of the turns: the new index cannot be made, so the file stays an old one.
     with path.open("r+b") as file:
         file.seek(path.stat().st_size // 2 // 4096 * 4096)
         file.write(b"\xff" * 4096)
     problems: Problems = []
-    kept = with_history(path, lambda h: h.summaries(), problems)
+    kept = with_history(path, lambda h: h.load_all(), problems)
     assert [code for code, _ in problems] == ["history_damaged"]
-    assert len(kept) > 200
+    assert len([c for c in kept if c.title == "x"]) == 300
+    assert len([c for c in kept if c.nodes]) > 200
 
 
 def test_what_stayed_empty_is_forgotten_at_the_end(path: Path) -> None:

@@ -48,8 +48,11 @@ def test_interval_of_pairs_agrees_with_the_textbook() -> None:
 
 
 def test_same_input_same_interval() -> None:
-    pairs = [(50.0, 70.0), (51.0, 80.0), (49.0, 77.0)]
-    assert statistics.speedup(pairs) == statistics.speedup(pairs)
+    pairs = [(50.0 + n, 60.0 + n * n % 37) for n in range(12)]
+    first = statistics.speedup(pairs)
+    assert first == statistics.speedup(pairs)
+    # Another seed shows that the interval does depend on chance, were it not fixed.
+    assert first != statistics.speedup(pairs, seed=statistics.SEED + 1)
 
 
 def test_one_pair_has_no_interval_and_no_verdict() -> None:
