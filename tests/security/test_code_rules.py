@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,10 +31,11 @@ MARKUP = {"setHtml", "insertHtml", "setMarkdown", "appendHtml", "toHtml"}
 SOCKET_MODULES = {"socket", "socketserver", "http.server", "xmlrpc", "multiprocessing.managers"}
 
 
-def nodes() -> Iterator[tuple[Path, ast.AST]]:
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            yield path.relative_to(ROOT), node
+@lru_cache(maxsize=1)
+def nodes() -> tuple[tuple[Path, ast.AST], ...]:
+    """Every node of the program with the file it is in."""
+    trees = ((p.relative_to(ROOT), ast.parse(p.read_text(encoding="utf-8"))) for p in FILES)
+    return tuple((path, node) for path, tree in trees for node in ast.walk(tree))
 
 
 def modules_of(node: ast.AST) -> list[str]:

@@ -298,6 +298,7 @@ def test_code_cannot_read_in_another_order_than_it_runs(qtbot: QtBot) -> None:
     assert "\u202e" in body.stream.regions[0].code, "copying gives what was written"
 
 
+@pytest.mark.qt_log_ignore("does not support raise", extend=True)
 def test_hovering_asks_for_nothing(qtbot: QtBot, listener: Listener) -> None:
     view = TurnView(
         node_id="a",
