@@ -40,7 +40,8 @@ CONTINUE_TEXT = (
 )
 """Sent as the user's message to continue a cut answer; never stored, never shown."""
 
-CAN_CONTINUE = frozenset({TurnStatus.LIMIT, TurnStatus.STOPPED, TurnStatus.CONTEXT_FULL})
+CAN_CONTINUE = frozenset(TurnStatus) - {TurnStatus.DONE, TurnStatus.STREAMING}
+"""Answers that were cut, whoever cut them; also by an engine or a program that died."""
 
 
 @dataclass(frozen=True, slots=True)

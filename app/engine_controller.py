@@ -280,7 +280,8 @@ class EngineController(QObject):
             self._settings.forget_crash(self.picked.model_path, self.picked.backend)
 
     def _show_header(self) -> None:
-        self._window.set_header(header_view(self._state, self.picked))
+        info = self._facts.known(self.picked.model_path) if self.picked else None
+        self._window.set_header(header_view(self._state, self.picked, info))
         loading = self._state.phase is Phase.LOADING
         self._window.action("unload").setEnabled(self._state.phase is Phase.READY)
         self._window.action("restart_engine").setEnabled(self.picked is not None and not loading)

@@ -43,7 +43,7 @@ def load_view(
     if options.cache not in caches:
         caches.append(options.cache)
     top = info.max_context
-    context = options.context_tokens or min(DEFAULT_CONTEXT, top or DEFAULT_CONTEXT)
+    context = options.context_tokens or default_context(info)
     first = _possible(options.backend, info, check)
     return LoadDialogView(
         model=display_name(info.path),
@@ -67,6 +67,11 @@ def load_view(
         caches=tuple(caches),
         note=note,
     )
+
+
+def default_context(info: ModelInfo) -> int:
+    """Tokens of context when nobody chose a number."""
+    return min(DEFAULT_CONTEXT, info.max_context or DEFAULT_CONTEXT)
 
 
 def _backend_text(backend: Backend, options: LoadOptions) -> str:

@@ -207,11 +207,24 @@ async def dying(me: Person) -> None:
     assert me.last().text
     await me.until(lambda: me.notice() == "crashed")
     assert me.window.isVisible()
+    assert me.window.chat.header.view().parts(extras=True) == (
+        "Tandem demo", "CPU", "context 1024 tokens", "speculative off", "thinking off", "text only"
+    )  # fmt: skip
+    told = me.services.notices.current
+    assert told is not None
+    assert told.text.startswith("Tandem demo on CPU ended with signal 9 (killed).")
+    assert "Your conversation is safe." in told.text
+    cut = me.last()
     me.type("still here")
     await me.press("Restart engine")
     await me.ready()
     assert me.page.draft() == "still here"
     me.page.clear_draft()
+    before = cut.text
+    me.page.continue_requested.emit(cut.id)
+    await me.until(lambda: not me.chat.busy)
+    assert cut.status is not TurnStatus.FAILED, cut.error
+    assert cut.text.startswith(before)
     assert (await me.ask("Hello?")).status is not TurnStatus.FAILED
 
     me.kill_engine()
