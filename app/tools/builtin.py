@@ -28,15 +28,22 @@ Run = Callable[[dict[str, object]], object]
 def builtin_tools(executor: Executor, files: PickedFiles) -> tuple[Tool, ...]:
     """All built-in tools; `files` may change later, the file tool follows it."""
 
-    def tool(name: str, text: str, schema: dict[str, object], run: Run, ask: bool = False) -> Tool:
+    def tool(
+        name: str,
+        text: str,
+        schema: dict[str, object],
+        run: Run,
+        ask: bool = False,
+        useful: Callable[[], bool] = lambda: True,
+    ) -> Tool:
         def start(arguments: dict[str, object]) -> Future[object]:
             return executor.submit(run, arguments)
 
-        return Tool(name, text, schema, start, ask=ask)
+        return Tool(name, text, schema, start, ask=ask, useful=useful)
 
     return (
         tool("get_date_time", "Date, weekday and time now.", _TIME_SCHEMA, _date_time),
-        tool("calculate", "Works out arithmetic.", _CALC_SCHEMA, _calculate),
+        tool("calculate", "Works out (3+4)*2.5, say.", _CALC_SCHEMA, _calculate),
         tool("convert_units", "Converts units such as km, mi.", _UNIT_SCHEMA, _convert),
         tool("get_battery", "Battery level of this computer.", _NO_ARGUMENTS, _battery),
         tool("get_device_info", "Facts about this computer.", _NO_ARGUMENTS, _device),
@@ -46,6 +53,7 @@ def builtin_tools(executor: Executor, files: PickedFiles) -> tuple[Tool, ...]:
             _FILE_SCHEMA,
             lambda a: files.read(str(a["name"])),
             ask=True,
+            useful=lambda: bool(files.names()),
         ),
     )
 
@@ -64,14 +72,12 @@ _TIME_SCHEMA = _object(
     {
         "timezone": {
             "type": "string",
-            "description": "IANA name, local if left out",
+            "description": "IANA name",
         }
     },
     [],
 )
-_CALC_SCHEMA = _object(
-    {"expression": {"type": "string", "description": "Such as (3+4)*2.5"}}, ["expression"]
-)
+_CALC_SCHEMA = _object({"expression": {"type": "string"}}, ["expression"])
 _UNIT_SCHEMA = _object(
     {
         "value": {"type": "number"},

@@ -43,6 +43,8 @@ class Tool:
     ask: bool = True
     enabled: bool = True
     timeout_s: float = 30.0
+    useful: Callable[[], bool] = lambda: True
+    """Whether it could do anything now; the model is not told of one that cannot."""
     origin: str = ""
     """What provides it, as far as consent goes: a server's command line."""
 
@@ -107,8 +109,8 @@ class Registry:
         return tuple(t for t in self.tools() if t.enabled)
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """What the model is told: the tools that are on."""
-        return tuple(t.spec() for t in self.enabled())
+        """What the model is told: the tools that are on and could do something."""
+        return tuple(t.spec() for t in self.enabled() if t.useful())
 
     def find(self, name: str) -> Tool | None:
         return next((t for t in self.tools() if t.name == name), None)

@@ -16,7 +16,7 @@ import pytest
 from app.tools.builtin import builtin_tools
 from app.tools.calculator import calculate
 from app.tools.picked_files import MAX_FILE_BYTES, MAX_TEXT_CHARS, PickedFiles
-from app.tools.registry import Tool, ToolFailure
+from app.tools.registry import BUILTIN, Registry, Tool, ToolFailure
 from app.tools.units import convert
 
 
@@ -191,6 +191,18 @@ def test_only_picked_files_are_read(
     files.remove("note.txt")
     with pytest.raises(ToolFailure):
         read({"name": "note.txt"}).result(5)
+
+
+def test_the_model_is_told_of_the_file_tool_once_there_is_a_file(
+    files: PickedFiles, tools: dict[str, Tool], tmp_path: Path
+) -> None:
+    registry = Registry()
+    registry.set_source(BUILTIN, list(tools.values()))
+    assert "read_text_file" in {t.name for t in registry.enabled()}, "it can be switched on"
+    assert "read_text_file" not in {s.name for s in registry.specs()}
+    (tmp_path / "a.txt").write_text("x")
+    files.add(str(tmp_path / "a.txt"))
+    assert "read_text_file" in {s.name for s in registry.specs()}
 
 
 def test_files_of_one_name_and_limits(files: PickedFiles, tmp_path: Path) -> None:
