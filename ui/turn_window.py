@@ -240,8 +240,8 @@ class TurnWindow(FollowingScrollArea):
             self._stick()
         elif kept is not None:
             self._keep_place(*kept)
-        made = time.perf_counter() < until and not self._dirty and self._on_edges()
-        if self._dirty or made:
+        late = time.perf_counter() > until
+        if late or self._dirty or self._on_edges():
             self._clock.request(soon=not streaming)
 
     def _kept_place(self) -> tuple[QWidget, int] | None:
