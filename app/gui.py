@@ -29,6 +29,7 @@ from app import (
     tools_controller,
 )
 from app import paths as app_paths
+from app.appearance import follow_look
 from app.chat_context import ChatContext
 from app.chat_controller import ChatController
 from app.engine_controller import EngineController
@@ -51,15 +52,12 @@ from app.worker import EngineFactory
 from ui import strings_core as words
 from ui import strings_report as report_words
 from ui.main_window import MainWindow
-from ui.theme import theme
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import qasync
 
 log = logging.getLogger(__name__)
-
-BASE_TEXT = 14
 
 Script = Callable[["Program"], Coroutine[Any, Any, None]]
 
@@ -151,7 +149,7 @@ class Program:
         history = History(paths.history_file)
         facts = ModelFacts(self._executor)
         lifecycle = Lifecycle(loop)
-        self._apply_theme(settings)
+        follow_look(settings)
         self.window = MainWindow()
         models = EngineController(self.window, engine, state, settings, notices, facts, paths)
         context = ChatContext(
@@ -262,21 +260,6 @@ class Program:
             sidebar_visible=layout["sidebar"] == "1",
         )
         self.window.hide()
-
-    def _apply_theme(self, settings: SettingsStore) -> None:
-        def apply(_value: object = None) -> None:
-            v = settings.value
-            look = theme()
-            wanted = (v.theme, v.text_size / BASE_TEXT, v.density, v.reduced_motion)
-            if wanted != self._look:
-                self._look = wanted
-                look.apply(mode=wanted[0], scale=wanted[1], density=wanted[2],
-                           reduced_motion=wanted[3])  # fmt: skip
-
-        settings.subscribe(apply)
-        apply()
-
-    _look: tuple[str, float, str, bool] | None = None
 
     def _on_settings_note(self, note: SettingsNote) -> None:
         text = {
