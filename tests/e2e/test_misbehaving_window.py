@@ -31,7 +31,7 @@ def drive(names: tuple[str, ...], library: Path, display: str, home: Path) -> No
         env=env,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=240,
         check=False,
     )
     log = home / "logs" / "app.log"

@@ -25,7 +25,7 @@ def test_it_goes_on(
         env=env,
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=240,
         check=False,
     )
     log = tandem_home / "logs" / "app.log"
