@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QPushButton
 from pytestqt.qtbot import QtBot
 
+from app import settings_controller
 from engine.types import Backend, Sampling
 from tests.fakes.pictures import png
 from ui import print_view, shortcuts_page
@@ -18,6 +19,7 @@ from ui.chat_settings_panel import ChatSettingsPanel
 from ui.command_palette import Command, CommandPalette, score
 from ui.generation_block import GenerationBlock, GenerationValues, GenerationView
 from ui.load_block import LoadBlock
+from ui.log_dialog import LogDialog, LogText
 from ui.number_field import NumberField
 from ui.settings_dialog import SettingsDialog, SettingsView
 from ui.views import AttachmentView, BackendChoice, LoadChoice, LoadDialogView
@@ -27,7 +29,7 @@ LOAD = LoadDialogView(
     path="/demo.litertlm",
     backends=(
         BackendChoice(backend=Backend.CPU),
-        BackendChoice(backend=Backend.GPU, reason="no driver"),
+        BackendChoice(backend=Backend.GPU, reason="Not available: no driver"),
     ),
     context_tokens=1024,
     max_context=2048,
@@ -127,13 +129,45 @@ def test_speculation_and_thinking_show_what_counts(qtbot: QtBot) -> None:
     assert not block.no_thinking.isVisible()
 
 
+def test_the_tools_switch_is_there_when_the_model_can(qtbot: QtBot) -> None:
+    block = GenerationBlock()
+    qtbot.addWidget(block)
+    block.show()
+    block.set_view(GenerationView(supports_tools=False))
+    assert block.no_tools.isVisible()
+    assert not block.tools.isVisible()
+    block.set_view(GenerationView(supports_tools=True))
+    assert not block.no_tools.isVisible()
+    changes: list[GenerationValues] = []
+    block.changed.connect(changes.append)
+    block.tools.click()
+    block.flush()
+    assert changes == [GenerationValues(tools=True)]
+
+
+def test_the_log_shows_its_end_and_can_be_copied(qtbot: QtBot) -> None:
+    lines = "\n".join(f"line {n} {'x' * 300}" for n in range(500))
+    dialog = LogDialog((LogText("Engine", "/logs/engine.log", lines), LogText("Window", "/w", "")))
+    qtbot.addWidget(dialog)
+    dialog.open()
+    bar = dialog.text.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0 and bar.value() == bar.maximum())
+    assert dialog.text.blockCount() == 500
+    assert dialog.path.full_text() == "/logs/engine.log"
+    button = next(b for b in dialog.findChildren(QPushButton) if b.text() == "Copy")
+    button.click()
+    assert QApplication.clipboard().text() == lines
+    dialog.choice.setCurrentIndex(1)
+    assert dialog.text.toPlainText() == "Nothing was logged yet."
+
+
 def test_load_changes_wait_for_apply(qtbot: QtBot) -> None:
     block = LoadBlock()
     qtbot.addWidget(block)
     block.show()
     block.set_view(LOAD)
     assert not block.pending.isVisible()
-    assert block.reason.text() == "GPU: no driver"
+    assert block.reason.text() == "GPU: not available: no driver"
     applied: list[LoadChoice] = []
     block.applied.connect(applied.append)
     block.context.field.selectAll()
@@ -192,13 +226,16 @@ def test_settings_act_at_once(qtbot: QtBot) -> None:
     boxes[words.DEFAULT_PRESET].activated.emit(1)
     checks = {b.accessibleName(): b for b in dialog.findChildren(QCheckBox)}
     checks[words.LOAD_AT_START].click()
+    checks[words.FOOTER].click()
     assert changes == [
         ("theme", "dark"),
         ("text_size", 18),
         ("enter_sends", False),
         ("default_preset", "Brief"),
         ("load_at_start", False),
+        ("show_footer", False),
     ]
+    assert {name for name, _ in changes} - {"default_preset"} <= settings_controller.FIELDS
 
 
 def test_settings_search_and_sections(qtbot: QtBot) -> None:
