@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from app import processes
 from app.chat import Chat
 from app.chat_context import ChatContext
@@ -55,7 +57,9 @@ class ChatOffers:
         actions = [Action(strings_core.LARGER_CONTEXT, lambda: self.larger_context())]
         questions = _questions(chat)
         if text and questions:
-            actions.insert(0, Action(strings_core.NEW_CHAT_WITH_IT, lambda: self._in_new(text)))
+            actions.insert(
+                0, Action(strings_core.NEW_CHAT_WITH_IT, lambda: self._in_new(key, text))
+            )
         if text and questions > 1:
             drop = Action(strings_core.DROP_OLDEST, lambda: self._drop(key, text), primary=True)
             actions.append(drop)
@@ -148,8 +152,20 @@ class ChatOffers:
             chat.drop_oldest(max(1, _questions(chat) // 2))
             self._owner.send(key, text)
 
-    def _in_new(self, text: str) -> None:
-        chat = self._owner.new_chat()
+    def _in_new(self, key: str, text: str) -> None:
+        """Moves the message with its files; the new chat has the settings of the old one,
+        which stays as it is."""
+        old, page = self._owner.chat(key), self._owner.page(key)
+        if old is None or page is None:
+            return
+        files = self._owner.take_attachments(key)
+        if files is None:
+            return
+        chat = self._owner.new_chat(msgspec.structs.replace(old.settings, start_at=""))
+        self._owner.return_attachments(chat.key, files)
+        if page.draft() == text:
+            page.clear_draft()
+            self._owner.drafts.save(old)
         self._owner.send(chat.key, text)
 
 

@@ -9,14 +9,15 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 
 import resources
-from app import chat_offers, engine_run, paths
+from app import attachments, chat_offers, engine_run, paths
 from app.chat_state import ChatState
-from app.conversation import TurnStatus
+from app.conversation import Attachment, TurnStatus
 from app.engine_state import Phase
 from app.gui import Program
 from app.settings import SettingsStore
@@ -90,6 +91,32 @@ def test_a_message_that_does_not_fit_comes_back_with_ways_on(run: Run) -> None:
         assert [m.text for m in engine.requests[-1].history] == ["two", "b"]
         assert me.page.turns()[0].dropped
         assert me.page.draft() == ""
+
+    run(engine, body)
+
+
+def test_a_message_that_does_not_fit_can_go_to_a_new_chat(run: Run) -> None:
+    engine = ScriptedEngine([[Say("a")], [Fail("message_too_long")], [Say("c")]])
+
+    async def body(me: Person) -> None:
+        await me.ready()
+        old, page = me.chat, me.page
+        old.change_settings(msgspec.structs.replace(old.settings, system="Be brief."))
+        await me.ask("one")
+        await me.send("much too long")
+        await me.until(lambda: me.notice() == "too_long")
+        file = Attachment(kind="image", file="ab" * 16 + ".png", name="cat.png", bytes=1)
+        old.set_draft_files((file,))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(attachments, "refusal", lambda _kind, _loaded: "")
+            await me.press("Send in a new chat")
+            await me.until(lambda: me.chat is not old and len(me.page.turns()) == 2)
+        await me.until(lambda: not me.chat.busy)
+        assert me.page.turns()[0].text == "much too long"
+        assert me.chat.conversation.path()[0].attachments == (file,)
+        assert (engine.requests[-1].history, engine.requests[-1].system) == ((), "Be brief.")
+        assert len(page.turns()) == 2
+        assert (page.draft(), old.conversation.draft, old.conversation.draft_files) == ("", "", ())
 
     run(engine, body)
 
