@@ -4,13 +4,12 @@ answer, with thoughts, tool steps, attachments, footer and actions. Main thread 
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QEnterEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QMenu,
     QPushButton,
     QToolButton,
     QVBoxLayout,
@@ -19,12 +18,10 @@ from PySide6.QtWidgets import (
 
 from ui import format as fmt
 from ui import strings
-from ui.answer_text import AnswerText
 from ui.controls import flat_button, hline, icon_button, label
-from ui.message_body import MessageBody
 from ui.theme import theme
-from ui.thought_view import ThoughtView
 from ui.turn_editor import TurnEditor
+from ui.turn_menu import turn_menu
 from ui.turn_parts import (
     Footer,
     GhostButton,
@@ -33,6 +30,7 @@ from ui.turn_parts import (
     attachments_row,
     tool_step,
 )
+from ui.turn_text import TurnText
 from ui.views import TurnView
 
 BUBBLE_SHARE = 0.84
@@ -43,48 +41,21 @@ AT_TOOLS = ("deciding", "tool")
 """What an answer can wait for after it has text."""
 
 
-class MessageView(QFrame):
+class MessageView(TurnText):
     """Shows a `TurnView`. `set_view` changes only what differs."""
 
-    action_requested = Signal(str, str)
-    """(action, node id): regenerate, edit, continue, delete, copy, later, earlier."""
-    edit_submitted = Signal(str, str)
-    quoted = Signal(str, str)
-    copied = Signal(str)
-    link_clicked = Signal(str)
-    attachment_opened = Signal(str)
-    render_requested = Signal()
-    height_changed = Signal()
-    selecting = Signal(object, object)
-    """(text, global place): the mouse draws a selection; place None: it ended."""
-
     def __init__(self, view: TurnView, divider: bool = False) -> None:
-        super().__init__()
-        self.view = view
+        super().__init__(view)
         self._busy = False
         self._editor: TurnEditor | None = None
-        self._thought: ThoughtView | None = None
         self._extras: QWidget | None = None
         self._error: QLabel | None = None
         self._waiting: QLabel | None = None
-        self._is_user = view.role == "user"
-        name = strings.YOU if self._is_user else strings.ANSWER
-        self.words = AnswerText(name, markdown=not self._is_user)
-        self.words.link_clicked.connect(self.link_clicked)
-        self.words.code_copied.connect(self.copied)
-        self.words.menu_requested.connect(self._on_menu_requested)
-        self.words.height_changed.connect(self.height_changed)
-        self.words.selecting.connect(self.selecting)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, theme().turn_gap)
-        self._column.setSpacing(6)
         if divider:
             self._column.addWidget(hline())
             line = label(strings.DROPPED_TURNS, "small")
             line.setAlignment(Qt.AlignmentFlag.AlignHCenter)
             self._column.addWidget(line)
-        self._above = QVBoxLayout()
-        self._above.setSpacing(4)
         self._column.addLayout(self._above)
         self._versions: VersionSwitch | None = None
         self._continue: QPushButton | None = None
@@ -99,11 +70,6 @@ class MessageView(QFrame):
             self.footer = Footer(self._make_actions())
             self._column.addWidget(self.footer)
         self._show(view, first=True)
-
-    @property
-    def body(self) -> MessageBody:
-        """The first document of the text."""
-        return self.words.parts[0]
 
     # Building
     def _make_bubble(self) -> QFrame:
@@ -133,7 +99,7 @@ class MessageView(QFrame):
         copy = flat_button(strings.COPY, self.copy_text)
         copy.setAccessibleName("Copy message")
         self._more = icon_button("more", strings.MORE, self._on_more, 14)
-        self._again = flat_button(strings.REGENERATE, lambda: self._act("regenerate"))
+        self._again = flat_button(strings.REGENERATE, lambda: self.act("regenerate"))
         return [copy, self._again, self._more]
 
     def _show_versions(self, index: int, count: int) -> None:
@@ -142,7 +108,7 @@ class MessageView(QFrame):
             if count < 2:
                 return
             self._versions = VersionSwitch()
-            self._versions.stepped.connect(lambda s: self._act("later" if s > 0 else "earlier"))
+            self._versions.stepped.connect(lambda s: self.act("later" if s > 0 else "earlier"))
             self._versions.setEnabled(not self._busy)
             if self.footer is not None:
                 self.footer.add_action(self._versions)
@@ -152,7 +118,7 @@ class MessageView(QFrame):
 
     def _show_continue(self, on: bool) -> None:
         if self._continue is None and on and self.footer is not None:
-            self._continue = flat_button(strings.CONTINUE, lambda: self._act("continue"))
+            self._continue = flat_button(strings.CONTINUE, lambda: self.act("continue"))
             self._continue.setEnabled(not self._busy)
             self.footer.add_action(self._continue, first=True)
         if self._continue is not None:
@@ -171,6 +137,11 @@ class MessageView(QFrame):
             self.footer.set_lit(on)
 
     # Showing
+    @property
+    def busy(self) -> bool:
+        """True while nothing that changes the branch may be asked for."""
+        return self._busy
+
     def set_view(self, view: TurnView) -> None:
         self._show(view, first=False)
 
@@ -228,20 +199,6 @@ class MessageView(QFrame):
         self._update_thought()
         self.render_requested.emit()
 
-    def _thoughts(self) -> ThoughtView:
-        if self._thought is None:
-            self._thought = ThoughtView()
-            self._thought.words.link_clicked.connect(self.link_clicked)
-            self._thought.words.height_changed.connect(self.height_changed)
-            self._thought.toggled_by_person.connect(lambda _: self.render_requested.emit())
-            self._above.addWidget(self._thought)
-        return self._thought
-
-    def _update_thought(self) -> None:
-        if self._thought is not None:
-            streaming = self.view.status == "streaming"
-            self._thought.set_thinking(streaming and not self.words.has_text())
-
     def _show_extras(self, view: TurnView) -> None:
         if self._extras is not None:
             self._extras.hide()
@@ -294,14 +251,6 @@ class MessageView(QFrame):
         """Under the text, above the footer of an answer."""
         self._column.insertWidget(self._column.count() - (self.footer is not None), widget)
 
-    def _name(self) -> None:
-        who = strings.YOU if self._is_user else strings.ANSWER
-        self.setAccessibleName(f"{who}: {self.words.beginning(4000)}")
-
-    def plain_text(self) -> str:
-        """What is shown, without any markup."""
-        return self.words.toPlainText()
-
     # Streaming
     def stream(self, text: str, thought: str) -> None:
         """Adds pieces; drawn when `render_step` is called."""
@@ -326,42 +275,6 @@ class MessageView(QFrame):
         if not more and self.view.status != "streaming":
             self._name()
         return more
-
-    def settle(self) -> None:
-        """Passes a new height of the text on to the layouts around at once."""
-        self.words.settle()
-        if self._bubble is None:
-            self._column.activate()
-
-    def raw_text(self) -> str:
-        return self.words.raw if not self._is_user else self.view.text
-
-    def raw_thought(self) -> str:
-        return self._thought.words.raw if self._thought is not None else self.view.thought
-
-    def before_restyle(self, top: int, bottom: int) -> None:
-        """Before a theme change; `top` and `bottom` are what is seen, in this widget's px."""
-        for words in self._texts():
-            above = words.mapTo(self, QPoint(0, 0)).y()
-            words.before_restyle(top - above, bottom - above)
-
-    def restyle(self) -> None:
-        """After a theme change."""
-        self._column.setContentsMargins(0, 0, 0, theme().turn_gap)
-        for words in self._texts():
-            words.restyle()
-        self.fit()
-        self.render_requested.emit()
-
-    def wake(self, top: int, bottom: int) -> None:
-        """Makes again what a theme change emptied between `top` and `bottom`."""
-        for words in self._texts():
-            above = words.mapTo(self, QPoint(0, 0)).y()
-            if words.resting() and words.wake(top - above, bottom - above):
-                self.render_requested.emit()
-
-    def _texts(self) -> list[AnswerText]:
-        return [self.words] if self._thought is None else [self.words, self._thought.words]
 
     def fit(self) -> None:
         """Makes the bubble as wide as its text, up to its share of the column."""
@@ -401,7 +314,7 @@ class MessageView(QFrame):
         self.edit_submitted.emit(self.view.node_id, text)
 
     # Actions
-    def _act(self, action: str) -> None:
+    def act(self, action: str) -> None:
         self.action_requested.emit(action, self.view.node_id)
 
     def copy_text(self) -> None:
@@ -418,30 +331,7 @@ class MessageView(QFrame):
             details.show()
 
     def _on_more(self) -> None:
-        self._menu().popup(self._more.mapToGlobal(QPoint(0, self._more.height())))
+        turn_menu(self).popup(self._more.mapToGlobal(QPoint(0, self._more.height())))
 
     def _on_menu_requested(self, event: QContextMenuEvent, link: str) -> None:
-        self._menu(link).popup(event.globalPos())
-
-    def _menu(self, link: str = "") -> QMenu:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        selected = self.words.selected_text()
-        if selected:
-            menu.addAction("Copy selection", lambda: self.copied.emit(selected))
-        if link:
-            menu.addAction("Copy address", lambda: self.copied.emit(link))
-        menu.addAction("Copy message", self.copy_text)
-        text = selected or self.raw_text()
-        menu.addAction(strings.QUOTE, lambda: self.quoted.emit(self.view.node_id, text))
-        menu.addSeparator()
-        if self._is_user:
-            menu.addAction(strings.EDIT, self.start_edit).setEnabled(not self._busy)
-        else:
-            again = menu.addAction(strings.REGENERATE, lambda: self._act("regenerate"))
-            again.setEnabled(not self._busy)
-            if self.view.footer is not None and self.view.footer.details:
-                menu.addAction(strings.RUN_DETAILS, self.show_details)
-        gone = menu.addAction(strings.DELETE_TURN, lambda: self._act("delete"))
-        gone.setEnabled(not self._busy)
-        return menu
+        turn_menu(self, link).popup(event.globalPos())
