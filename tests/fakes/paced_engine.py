@@ -71,7 +71,7 @@ class PacedEngine:
         self.loaded = LoadedModel(
             info=scripted_info(options.model_path),
             options=options,
-            load_seconds=2.0 if self.loads == 1 else 0.5,
+            load_seconds=2.0 if self.loads == 1 else 0.3 + 0.1 * self.loads,
             context_tokens=options.context_tokens or 1024,
             library_version="0.18.1",
             pid=1,

@@ -143,7 +143,7 @@ def test_tokens_per_step_comes_from_the_stream(model: str) -> None:
 
 def test_first_and_later_loads_and_peak_memory(model: str) -> None:
     record = Runner(PacedEngine(), make_plan(model, classes=2)).run()
-    assert (record.load_first_s, record.load_warm_s) == (2.0, 0.5)
+    assert (record.load_first_s, record.load_warm_s) == (2.0, pytest.approx(0.55))
     assert record.peak_memory == 1003
     assert record.environment.cache == "disk, cold"
 
