@@ -71,7 +71,7 @@ class LoadDialog(QDialog):
         body.addWidget(self._advanced(view))
         self._last = self._last_row(view)
         self._outer.addWidget(self._last)
-        open_at(self, 600, 100, least=(480, 0))
+        open_at(self, 640, 100, least=(480, 0))
         self._fit()
         self.load_button.setFocus()
 
@@ -153,8 +153,13 @@ class LoadDialog(QDialog):
         self.load_button.setEnabled(bool(self.backends.value()))
         row = QWidget()
         flow = FlowLayout(row, gap=8, line_gap=8)
-        for part in (name, self.context, label(strings.CONTEXT_HINT, "muted"),
-                     button(strings.CANCEL, "", self.reject), self.load_button):  # fmt: skip
+        ends = QWidget()  # the two buttons go to the next line together
+        pair = QHBoxLayout(ends)
+        pair.setContentsMargins(0, 0, 0, 0)
+        pair.setSpacing(8)
+        pair.addWidget(button(strings.CANCEL, "", self.reject))
+        pair.addWidget(self.load_button)
+        for part in (name, self.context, label(strings.CONTEXT_HINT, "muted"), ends):
             flow.addWidget(part)
         flow.push_from = 3
         return row
