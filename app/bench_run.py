@@ -9,6 +9,7 @@ from pathlib import Path
 from app.bench import progress_line
 from app.bench.records import Plan, Progress, Record
 from app.bench.runner import Cancelled, Runner
+from app.model_names import display_name
 from app.services import Services
 from engine.errors import EngineError
 from engine.protocol import Engine
@@ -57,7 +58,8 @@ class BenchRun:
             return None, words.CANCELLED_EMPTY
         except EngineError as error:
             params = {"name": Path(plan.model_path).name, "path": plan.model_path}
-            params |= {"model": Path(plan.model_path).stem, "backend": plan.backend.value}
+            params["model"] = display_name(plan.model_path)
+            params["backend"] = plan.backend.value
             return None, strings.error(error.code, params | error.params, error.detail).sentence
         finally:
             self._runner = None

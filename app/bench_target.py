@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import resources
 from app.bench import workloads
@@ -103,11 +102,7 @@ class BenchTarget:
         picked = self._services.models.picked
         paths = [picked.model_path] if picked else []
         paths += [self._path, *settings.recent_models, str(resources.DEMO_MODEL)]
-        known = self._services.facts.known
-        return tuple(
-            (path, found.name if (found := known(path)) else Path(path).stem)
-            for path in dict.fromkeys(p for p in paths if p)
-        )
+        return tuple((path, display_name(path)) for path in dict.fromkeys(p for p in paths if p))
 
     async def _take(self, path: str, backend: Backend) -> None:
         if (path, backend) == (self._path, self._backend) and self._info is not None:

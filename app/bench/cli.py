@@ -25,6 +25,7 @@ from app.bench.records import DEPTHS, GREEDY, Plan, Prompt, Record, Workload
 from app.bench.runner import Cancelled, Runner
 from app.bench.store import BenchmarkStore, StoreError
 from app.engine_factory import hosted_engine
+from app.model_names import display_name
 from app.paths import Paths
 from app.settings import SettingsStore
 from engine.errors import BackendError, EngineError
@@ -127,7 +128,7 @@ def main(argv: Sequence[str], *, engine_factory: EngineFactory | None = None) ->
     except EngineError as error:
         return _fail(_sentence(error, plan))
     if plan.prompts and info.supports_mtp is False:
-        return _fail(words.NO_DRAFTER.format(model=info.name))
+        return _fail(words.NO_DRAFTER.format(model=display_name(model)))
     progress = progress_line.ProgressLine(sys.stderr)
     job = _Job(plan, progress, lambda: (engine_factory or hosted_engine)(where))
     try:
@@ -233,7 +234,8 @@ def _save(where: Paths, record: Record, errors: TextIO) -> None:
 
 def _sentence(error: EngineError, plan: Plan) -> str:
     params = {"name": Path(plan.model_path).name, "path": plan.model_path}
-    params |= {"model": Path(plan.model_path).stem, "backend": plan.backend.value, **error.params}
+    params |= {"model": display_name(plan.model_path), "backend": plan.backend.value}
+    params |= error.params
     text = strings.error(error.code, params, error.detail).sentence
     text = text.replace(words.CHAT_IS_SAFE, "")
     if isinstance(error, BackendError) and plan.backend is Backend.GPU:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import statistics
 import uuid
 from collections.abc import Iterable
-from pathlib import Path
 
 import msgspec
 
 from app.bench import environment, equality, schedule, summary
 from app.bench.records import Difference, Environment, Plan, Record, Sample
+from app.model_names import display_name
 from engine.types import ErrorInfo, Outcome, UnloadReport
 
 
@@ -32,7 +32,7 @@ class Ledger:
         self.environment: Environment | None = None
         self.on_missing: ErrorInfo | None = None
         self.synthetic_overdue = False
-        self.model = Path(plan.model_path).stem
+        self.model = display_name(plan.model_path)
         self._rates: dict[str, float] = {}
         self._peak: int | None = None
 

@@ -135,7 +135,6 @@ class Runner:
         )
         loaded = self._load(options)
         self._ledger.loads.append(loaded.load_seconds)
-        self._ledger.model = loaded.info.name or self._ledger.model
         if self._ledger.environment is None:
             self._ledger.environment = environment.capture(plan, loaded, self._cache_state)
         try:
@@ -152,7 +151,7 @@ class Runner:
         try:
             loaded = self._driver.load(options)
             if loaded.info.supports_mtp is False:
-                raise LoadError("no_drafter", name=loaded.info.name)
+                raise LoadError("no_drafter", name=self._ledger.model)
             return loaded
         except (LoadError, EngineCrashed) as error:
             if error.code == "no_drafter" and self._plan.prompts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import stat
 import sys
@@ -281,3 +282,16 @@ def test_environment_is_filled_in(model: Path) -> None:
 )
 def test_software_adapters_are_known(name: str | None, kind: str | None, wanted: bool) -> None:
     assert environment.software_adapter(name, kind) is wanted
+
+
+def test_a_file_that_was_replaced_is_another_model(tmp_path: Path) -> None:
+    """Same name, same size: what was measured with the old file says nothing of the new."""
+    path = tmp_path / "m.litertlm"
+    path.write_bytes(b"old")
+    before = environment.model_key(str(path))
+    path.write_bytes(b"new")
+    os.utime(path, ns=(1, 1))
+    assert environment.model_key(str(path)) != before
+    os.rename(path, tmp_path / "other.litertlm")
+    assert environment.model_key(str(tmp_path / "other.litertlm")) != before
+    assert environment.model_key(str(path)) == ""
