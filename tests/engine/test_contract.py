@@ -186,7 +186,7 @@ def test_cancel_before_the_run_begins(shared: AnyEngine) -> None:
 def test_cancel_twice_and_after_the_end_is_harmless(shared: AnyEngine) -> None:
     chat = Chat(shared)
     chat.on_batch = lambda _b: [shared.cancel(chat.run_id), shared.cancel(chat.run_id)]
-    assert chat.send(STORY).reason is FinishReason.STOPPED
+    assert chat.send_long(STORY).reason is FinishReason.STOPPED
     chat.on_batch = lambda _b: None
     shared.cancel(chat.run_id)
     shared.cancel(chat.run_id)
