@@ -20,7 +20,7 @@ class SettingRow(QWidget):
         super().__init__()
         self._words = f"{name} {text} {keywords}".casefold()
         title = label(name, "", wrap=True)
-        texts = QVBoxLayout()
+        texts = self._texts = QVBoxLayout()  # kept: the soak crashed twice freeing such a layout
         texts.setSpacing(2)
         texts.addWidget(title)
         if text:
