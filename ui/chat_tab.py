@@ -16,6 +16,7 @@ from ui.controls import icon_button
 from ui.conversation_page import ConversationPage
 from ui.conversation_tabs import ConversationTabs
 from ui.notice_bar import NoticeBar
+from ui.retire import retire
 from ui.status_header import StatusHeader
 from ui.theme import theme
 from ui.tool_page import PageArea, SnugPage
@@ -175,7 +176,7 @@ class ChatTab(QWidget):
             return
         self.tabs.remove(key)
         self._stack.removeWidget(page)
-        page.deleteLater()
+        retire(page)
         if not self._pages:
             self.tabs.hide()
             if self._welcome is not None:

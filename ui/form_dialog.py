@@ -22,6 +22,7 @@ from engine.types import Constraint, ConstraintKind
 from ui import strings
 from ui import tool_strings as words
 from ui.controls import button, label, menu_button
+from ui.retire import retire_when_finished
 from ui.theme import theme
 
 
@@ -35,6 +36,7 @@ class FormDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(words.FORM)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        retire_when_finished(self)
         self.setModal(True)
         self.kinds: dict[str, QRadioButton] = {}
         self.form = QPlainTextEdit()
