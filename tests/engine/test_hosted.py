@@ -49,7 +49,10 @@ def test_acceptance_and_peak_come_with_the_unload(
     assert engine.unload().acceptance_rate is None
 
 
-def test_signs_of_life(engine: HostedEngine, options: LoadOptions) -> None:
+def test_signs_of_life(
+    engine: HostedEngine, options: LoadOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child_calls, "POLL_S", 0.005)  # also a quick load is looked at
     seen: list[tuple[float, int | None]] = []
     engine.on_progress = lambda seconds, rss: seen.append((seconds, rss))
     assert engine.pid is None
@@ -138,7 +141,10 @@ def test_a_fault_of_the_command_thread_ends_the_process(
     assert Chat(engine).send("Hello").reason in FINE
 
 
-def test_kill_ends_a_load_and_a_generation(engine: HostedEngine, options: LoadOptions) -> None:
+def test_kill_ends_a_load_and_a_generation(
+    engine: HostedEngine, options: LoadOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child_calls, "POLL_S", 0.005)  # also a quick load is looked at
     engine.on_progress = lambda _s, _r: engine.kill()
     with pytest.raises(errors.LoadError) as cancelled:
         engine.load(options)
