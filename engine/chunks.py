@@ -14,6 +14,7 @@ import codecs
 import json
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 
@@ -61,6 +62,9 @@ def parse_chunk(data: bytes | None) -> Delta:
     """The delta in one chunk; plain text that is no JSON message is taken as answer text."""
     if not data:
         return Delta()
+    plain = _plain_text(data)
+    if plain is not None:
+        return Delta(text=plain)
     text = data.decode("utf-8", "tandem-bytes")
     try:
         message = json.loads(text, strict=False)
@@ -81,6 +85,27 @@ def parse_chunk(data: bytes | None) -> Delta:
     if isinstance(raw_calls, list):
         calls = raw_calls + calls
     return Delta(text=answer, thought=thought, tool_calls=_calls(data, calls))
+
+
+class _TextPart(msgspec.Struct, forbid_unknown_fields=True):
+    type: Literal["text"]
+    text: str
+
+
+class _TextMessage(msgspec.Struct, forbid_unknown_fields=True):
+    role: str
+    content: list[_TextPart]
+
+
+_text_message = msgspec.json.Decoder(_TextMessage)
+
+
+def _plain_text(data: bytes) -> str | None:
+    """The text of the usual chunk, quickly; None for every other shape or any damage."""
+    try:
+        return "".join([part.text for part in _text_message.decode(data).content])
+    except msgspec.MsgspecError:
+        return None
 
 
 def _content(content: object) -> tuple[str, list[object]]:

@@ -294,7 +294,7 @@ class ErrorInfo(msgspec.Struct, frozen=True):
 
 
 class TextBatch(msgspec.Struct, frozen=True, kw_only=True):
-    """Text that arrived within one batching window (about 10 ms), in order.
+    """Text that arrived within one batching window (about 25 ms), in order.
 
     `steps` and `elapsed_s` are totals since the send, for the live gauge: `first_s` is
     the time of the first non-empty chunk after the send. `tokens` is about how many tokens

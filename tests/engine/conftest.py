@@ -152,7 +152,7 @@ class Chat:
         """An answer of 400 tokens, without speculation; the turn after it is rebuilt."""
         return self.send(text, limit=400, constraint=LONG)
 
-    def send_and_stop(self, text: str, after_steps: int = 3) -> Outcome:
+    def send_and_stop(self, text: str, after_steps: int = 1) -> Outcome:
         """Tries again when the answer was at its end before the stop came: a busy machine."""
         before = self.history
         self.on_batch = lambda b: (
