@@ -1,9 +1,9 @@
 """Widgets on their way out: Python keeps its side of them until Qt has deleted them.
 
-PySide6 6.11 lets the wrappers of a widget's children go at the start of its destructor, before
-Qt deletes the children themselves; a child layout then looked up a wrapper that was gone and
-the process died (two soaks of 7 and 23 minutes, each in the deletion of a dialog). With every
-wrapper held until after the destruction there is nothing to be gone. Main thread only.
+PySide6 6.11.3 now and then dies when Qt deletes a widget: the destructor of a child (a layout, a
+timer) releases a wrapper that is gone already (soaks of 7 to 23 minutes, traces in their deletion
+of dialogs and pages). Holding every wrapper until after the destruction takes one way to that
+away, not the cause, which is not found yet. Main thread only.
 """
 
 from __future__ import annotations
