@@ -7,6 +7,7 @@ Works with `sys.stdout`/`sys.stderr` None, as in a windowed bundle.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import logging
 import logging.handlers
@@ -42,9 +43,35 @@ class _RedactingFormatter(logging.Formatter):
 
 
 class _PrivateRotatingHandler(logging.handlers.RotatingFileHandler):
-    """A rotating file readable by this user only."""
+    """A rotating file readable by this user only.
+
+    Where the file cannot be written (folder gone, a file in its place, disk full, read-only) the
+    record is dropped in silence and the next one tries again: nobody reads a trace on stderr.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            # A deleted file goes on to exist for who has it open: write where people look.
+            if self.stream is not None and not os.path.exists(self.baseFilename):
+                self._close_stream()
+            super().emit(record)
+        except OSError:
+            self._close_stream()
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        if isinstance(sys.exc_info()[1], OSError):
+            self._close_stream()
+        else:
+            super().handleError(record)
+
+    def _close_stream(self) -> None:
+        stream, self.stream = self.stream, None
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
 
     def _open(self) -> IO[str]:  # type: ignore[override]
+        Path(self.baseFilename).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         fd = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         return open(fd, "a", encoding="utf-8", errors="backslashreplace")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import stat
 import subprocess
 import sys
@@ -56,6 +57,43 @@ def test_log_lines_hold_no_tokens(tandem_home: Path) -> None:
         assert secret not in text
     if sys.platform != "win32":
         assert stat.S_IMODE(found.app_log.stat().st_mode) == 0o600
+
+
+def test_a_log_folder_that_goes_is_silent_and_comes_back(
+    tandem_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = paths.resolve()
+    logs.setup(found)
+    log, folder = logging.getLogger("x"), found.app_log.parent
+    try:
+        log.warning("first")
+        shutil.rmtree(folder)
+        log.warning("second")
+        assert found.app_log.read_text().splitlines()[-1].endswith("second")
+        shutil.rmtree(folder)
+        folder.write_text("a file where the folder was")
+        log.warning("nowhere")
+        folder.unlink()
+        log.warning("third")
+    finally:
+        logs.shutdown()
+    lines = found.app_log.read_text().splitlines()
+    assert [line.split()[-1] for line in lines] == ["third"]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_record_that_cannot_be_formatted_is_told(
+    tandem_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only troubles with the file are silent: a wrong call of ours is not."""
+    logs.setup(paths.resolve())
+    record = logging.LogRecord("x", logging.WARNING, __file__, 1, "%d", ("no number",), None)
+    ours = [h for h in logging.getLogger().handlers if type(h).__module__ == logs.__name__]
+    try:
+        ours[0].handle(record)
+    finally:
+        logs.shutdown()
+    assert "TypeError" in capsys.readouterr().err
 
 
 def test_an_uncaught_exception_is_logged_without_streams(tandem_home: Path) -> None:
