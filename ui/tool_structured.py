@@ -5,22 +5,20 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QHBoxLayout,
     QLineEdit,
-    QMenu,
     QPlainTextEdit,
-    QRadioButton,
     QSplitter,
     QVBoxLayout,
     QWidget,
 )
 
-from engine.types import Constraint, ConstraintKind
+from engine.types import Constraint
 from ui import format as fmt
 from ui import tool_strings as words
-from ui.controls import button, flat_button, label, menu_button, pill, restyle, set_pill
+from ui.controls import button, flat_button, label, pill, restyle, set_pill
 from ui.file_drops import let_files_through
+from ui.form_fields import FormFields
 from ui.theme import theme
 from ui.tool_views import AskView, FormResultView
 
@@ -36,15 +34,8 @@ class StructuredPage(QWidget):
         super().__init__()
         self._view = AskView()
         self._form_wrong = False
-        self.kinds: dict[str, QRadioButton] = {}
-        self.form = QPlainTextEdit()
-        let_files_through(self.form)
-        self.form.setProperty("kind", "field")
-        self.form.setAccessibleName(words.FORM)
-        self.form.setTabChangesFocus(True)
-        self.form.textChanged.connect(self._on_form_changed)
-        self.form_problem = label("", "bad", wrap=True)
-        self.form_problem.hide()
+        self.fields = FormFields()
+        self.fields.changed.connect(self.form_changed)
         self.input = QLineEdit()
         let_files_through(self.input)
         self.input.setPlaceholderText(words.PROMPT_HINT)
@@ -66,37 +57,15 @@ class StructuredPage(QWidget):
         self._build()
         theme().changed.connect(self._set_fonts)
         self._set_fonts()
-        self._use_example(0)
-        self.input.clear()
+        self.fields.use_example(0)
+        self.fields.example_chosen.connect(self.input.setText)
         self.set_result(FormResultView())
 
     def _build(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(12)
-        group = QButtonGroup(self)
-        for kind, text in (
-            (ConstraintKind.JSON_SCHEMA, words.JSON_SCHEMA),
-            (ConstraintKind.REGEX, words.REGEX),
-        ):
-            radio = QRadioButton(text)
-            radio.clicked.connect(lambda _=False: self._on_form_changed())
-            group.addButton(radio)
-            self.kinds[kind] = radio
-            top.addWidget(radio)
-        top.addStretch(1)
-        menu = QMenu(self)
-        for index, example in enumerate(words.EXAMPLE_FORMS):
-            action = menu.addAction(example[0])
-            action.triggered.connect(lambda _=False, i=index: self._use_example(i))
-        self.examples = menu_button(words.EXAMPLES, menu)
-        top.addWidget(self.examples)
         upper = QWidget()
         first = QVBoxLayout(upper)
         first.setContentsMargins(0, 0, 0, 6)
-        first.setSpacing(8)
-        first.addLayout(top)
-        first.addWidget(self.form, 1)
-        first.addWidget(self.form_problem)
+        first.addWidget(self.fields)
         lower = QWidget()
         second = QVBoxLayout(lower)
         second.setContentsMargins(0, 6, 0, 0)
@@ -126,9 +95,7 @@ class StructuredPage(QWidget):
         body.addLayout(row)
 
     def constraint(self) -> Constraint:
-        kind = next(k for k, radio in self.kinds.items() if radio.isChecked())
-        text = self.form.toPlainText()
-        return Constraint(ConstraintKind(kind), text if kind == "json_schema" else text.strip("\n"))
+        return self.fields.constraint()
 
     def set_view(self, view: AskView) -> None:
         self._view = view
@@ -142,8 +109,7 @@ class StructuredPage(QWidget):
 
     def set_form_problem(self, sentence: str) -> None:
         self._form_wrong = bool(sentence)
-        self.form_problem.setText(sentence)
-        self.form_problem.setVisible(bool(sentence))
+        self.fields.set_problem(sentence)
         self.set_view(self._view)
 
     def set_result(self, view: FormResultView) -> None:
@@ -166,24 +132,10 @@ class StructuredPage(QWidget):
         self.numbers.setText(view.numbers)
         self.copy.setEnabled(bool(view.text))
 
-    def _use_example(self, index: int) -> None:
-        _, kind, form, message = words.EXAMPLE_FORMS[index]
-        self.kinds[kind].setChecked(True)
-        self.form.setPlainText(form)
-        self.input.setText(message)
-
     def _set_fonts(self) -> None:
-        for box in (self.form, self.answer):
-            box.setFont(theme().font(13, mono=True))
-            box.setStyleSheet(
-                f"font-family: '{theme().mono_family}'; font-size: {theme().px(13)}px;"
-            )
-
-    def _on_form_changed(self) -> None:
-        if any(radio.isChecked() for radio in self.kinds.values()):
-            kind = self.constraint().kind
-            self.form.setPlaceholderText(words.FORM_HINTS[kind])
-            self.form_changed.emit(self.constraint())
+        look = theme()
+        self.answer.setFont(look.font(13, mono=True))
+        self.answer.setStyleSheet(f"font-family: '{look.mono_family}'; font-size: {look.px(13)}px;")
 
     def _on_return(self) -> None:
         if self._view.state == "idle":

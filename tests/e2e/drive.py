@@ -17,7 +17,7 @@ def main(names: list[str]) -> int:
     from app import gui
     from app.engine_state import EngineState
     from app.gui import Program
-    from tests.e2e.scenarios import SCENARIOS, Person
+    from tests.e2e.scenarios import SCENARIOS, act
 
     report: dict[str, Any] = {"pids": [], "quit_at": None}
 
@@ -39,11 +39,7 @@ def main(names: list[str]) -> int:
             closing()
 
         program.services.lifecycle.on_closing = on_closing
-        for number, name in enumerate(names):
-            me = Person(program)
-            if number:
-                me.window.action("new_chat").trigger()
-            await SCENARIOS[name](me)
+        await act(program, SCENARIOS, names)
 
     try:
         return gui.main(None, script)

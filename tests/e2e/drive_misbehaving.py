@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Coroutine
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -20,9 +18,8 @@ from app import chat_offers
 from app.chat_state import ChatState
 from app.conversation import Node, TurnStatus
 from app.engine_state import Phase
-from app.gui import Program
 from engine.types import Backend
-from tests.e2e.scenarios import Person
+from tests.e2e.scenarios import Person, Scenario, play
 
 SMILE = "\N{SMILING FACE WITH SMILING EYES}"
 WHOLE = {
@@ -262,7 +259,7 @@ async def gpu_next_start(me: Person) -> None:
     await works_again(me)
 
 
-SCENARIOS: dict[str, Callable[[Person], Coroutine[Any, Any, None]]] = {
+SCENARIOS: dict[str, Scenario] = {
     f.__name__: f
     for f in (
         odd_chunks, flood, big, errors, deaths, silence, late, failing_row, loads,
@@ -271,18 +268,5 @@ SCENARIOS: dict[str, Callable[[Person], Coroutine[Any, Any, None]]] = {
 }  # fmt: skip
 
 
-def main(names: list[str]) -> int:
-    from app import gui
-
-    async def script(program: Program) -> None:
-        for number, name in enumerate(names):
-            me = Person(program)
-            if number:
-                me.window.action("new_chat").trigger()
-            await SCENARIOS[name](me)
-
-    return gui.main(None, script)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(play(SCENARIOS, sys.argv[1:]))

@@ -12,16 +12,13 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Coroutine
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.chat_state import ChatState
 from app.conversation import TurnStatus
-from app.gui import Program
-from tests.e2e.scenarios import LONG, Person
+from tests.e2e.scenarios import LONG, Person, Scenario, play
 
 ROUNDS = int(os.environ.get("TANDEM_TEST_ROUNDS", "4"))
 FINE = (TurnStatus.DONE, TurnStatus.LIMIT, TurnStatus.CONTEXT_FULL)
@@ -129,23 +126,10 @@ async def suspended(me: Person) -> None:
         assert answer.status in FINE, (answer, me.where())
 
 
-SCENARIOS: dict[str, Callable[[Person], Coroutine[Any, Any, None]]] = {
+SCENARIOS: dict[str, Scenario] = {
     f.__name__: f for f in (switches, stops, folders, clocks, suspended)
 }
 
 
-def main(names: list[str]) -> int:
-    from app import gui
-
-    async def script(program: Program) -> None:
-        for number, name in enumerate(names):
-            me = Person(program)
-            if number:
-                me.window.action("new_chat").trigger()
-            await SCENARIOS[name](me)
-
-    return gui.main(None, script)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(play(SCENARIOS, sys.argv[1:]))

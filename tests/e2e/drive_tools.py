@@ -102,8 +102,8 @@ async def script(program):  # type: ignore[no-untyped-def]
     assert tab.structured.verdict.text() == words.CHECKED_VALID, tab.structured.sentence.text()
     assert set(json.loads(tab.structured.answer.toPlainText())) == {"name", "age", "likes"}
     await shots("structured")
-    tab.structured.form.setPlainText("{")
-    assert tab.structured.form_problem.isVisible()
+    tab.structured.fields.text.setPlainText("{")
+    assert tab.structured.fields.problem.isVisible()
     assert not tab.structured.send.isEnabled()
 
     # a tool server of one's own
@@ -185,10 +185,10 @@ async def script(program):  # type: ignore[no-untyped-def]
     window.action("answer_form").trigger()
     await me.until(lambda: me.dialog(FormDialog))
     dialog = me.dialog(FormDialog)
-    dialog.form.setPlainText("{")
+    dialog.fields.text.setPlainText("{")
     assert not dialog.use.isEnabled()
-    assert dialog.problem.text()
-    dialog.form.setPlainText(words.EXAMPLE_FORMS[0][2])
+    assert dialog.fields.problem.text()
+    dialog.fields.text.setPlainText(words.EXAMPLE_FORMS[0][2])
     await me.press(words.USE_FORM)
     button = tools.forms._buttons[me.chat.key]
     assert (button.isVisible(), button.accessibleName()) == (True, "Form: JSON schema")

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -414,7 +414,26 @@ def _drop(widget: QWidget, data: QMimeData) -> None:
         at = None if at.isWindow() else at.parentWidget()
 
 
-SCENARIOS: dict[str, Callable[[Person], Coroutine[Any, Any, None]]] = {
+Scenario = Callable[[Person], Coroutine[Any, Any, None]]
+
+
+async def act(program: Program, scenarios: Mapping[str, Scenario], names: Sequence[str]) -> None:
+    """The named scenarios one after another, each in a new chat of the same window."""
+    for number, name in enumerate(names):
+        me = Person(program)
+        if number:
+            me.window.action("new_chat").trigger()
+        await scenarios[name](me)
+
+
+def play(scenarios: Mapping[str, Scenario], names: Sequence[str]) -> int:
+    """Starts the program, acts, quits as a person would; the program's exit code."""
+    from app import gui
+
+    return gui.main(None, lambda program: act(program, scenarios, names))
+
+
+SCENARIOS: dict[str, Scenario] = {
     f.__name__: f
     for f in (
         chatting,

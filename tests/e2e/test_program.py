@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import warnings
-from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 
 import resources
@@ -19,54 +15,19 @@ from app import attachments, chat_offers, engine_run, paths
 from app.chat_state import ChatState
 from app.conversation import Attachment, TurnStatus
 from app.engine_state import Phase
-from app.gui import Program
 from app.settings import SettingsStore
 from engine.errors import BackendError, EngineCrashed, LoadError
 from engine.types import Backend
 from tests.e2e.scenarios import Person
 from tests.fakes.scripted_engine import Crash, Fail, Say, ScriptedEngine, Wait
+from tests.fakes.window_run import Run, run_window
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import qasync
-
-Body = Callable[[Person], Coroutine[Any, Any, None]]
 DEMO = str(resources.DEMO_MODEL)
 
 
 @pytest.fixture
-def run(qapp: QApplication, tandem_home: Path) -> Callable[[ScriptedEngine, Body], None]:
-    """Runs `body` in the real window with this engine, then quits as a person would."""
-
-    def go(engine: ScriptedEngine, body: Body) -> None:
-        loop = qasync.QEventLoop(qapp)
-        asyncio.set_event_loop(loop)
-
-        async def main() -> None:
-            program = Program(paths.resolve(), loop, lambda: engine)
-            program.start()
-            try:
-                await asyncio.wait_for(body(Person(program)), 200)
-            finally:
-                program.services.lifecycle.quit()
-                await program.services.lifecycle.run()
-                program.dispose()
-
-        gc.disable()  # what is left of the window must not be collected on another thread
-        try:
-            with loop:
-                loop.run_until_complete(main())
-            asyncio.set_event_loop(None)
-            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-            gc.collect()
-        finally:
-            gc.enable()
-        assert engine.closed or not engine.loads
-
-    return go
-
-
-Run = Callable[[ScriptedEngine, Body], None]
+def run(qapp: QApplication, tandem_home: Path) -> Run:
+    return partial(run_window, qapp)
 
 
 def labels(me: Person) -> list[str]:

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.e2e import programs
 
 
 def drive(
     names: tuple[str, ...], display: str, home: Path, thinking: Path | None = None, code: int = 0
 ) -> None:
-    env = dict(os.environ, TANDEM_HOME=str(home), TANDEM_TEST_THINKING_MODEL=str(thinking or ""))
-    env["TANDEM_TEST_REPORT"] = str(home.parent / "report.json")
-    if display:
-        env.update(DISPLAY=display, QT_QPA_PLATFORM="xcb")
-    done = subprocess.run(
-        [sys.executable, "-X", "dev", "-m", "tests.e2e.drive_history", *names],
-        cwd=ROOT,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
+    programs.drive(
+        "drive_history",
+        *names,
+        display=display,
+        home=home,
+        code=code,
+        TANDEM_TEST_THINKING_MODEL=str(thinking or ""),
+        TANDEM_TEST_REPORT=str(home.parent / "report.json"),
     )
-    log = home / "logs" / "app.log"
-    told = log.read_text() if log.exists() else ""
-    assert done.returncode == code, f"{done.returncode}\n{done.stderr[-6000:]}\n{told[-3000:]}"
-    if not code:
-        assert "Traceback" not in told, told
-        assert "Traceback" not in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("names", [("turns_off", "continuing"), ("turns_on", "too_long")])

@@ -3,40 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.e2e import programs
 
 
 def drive(
     names: tuple[str, ...], display: str, home: Path, plain: Path | None = None
 ) -> dict[str, Any]:
     report = home.parent / "report.json"
-    env = dict(os.environ, TANDEM_HOME=str(home), TANDEM_TEST_REPORT=str(report))
-    env["TANDEM_TEST_PLAIN_MODEL"] = str(plain or "")
-    if display:
-        env.update(DISPLAY=display, QT_QPA_PLATFORM="xcb")
-    done = subprocess.run(
-        [sys.executable, "-X", "dev", "-m", "tests.e2e.drive", *names],
-        cwd=ROOT,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
+    programs.drive(
+        "drive",
+        *names,
+        display=display,
+        home=home,
+        TANDEM_TEST_REPORT=str(report),
+        TANDEM_TEST_PLAIN_MODEL=str(plain or ""),
     )
-    log = home / "logs" / "app.log"
-    told = log.read_text() if log.exists() else ""
-    assert done.returncode == 0, f"{done.returncode}\n{done.stderr[-6000:]}\n{told[-3000:]}"
-    assert "Traceback" not in told, told
-    assert "Traceback" not in done.stderr, done.stderr
     found: dict[str, Any] = json.loads(report.read_text())
     left = [pid for pid in found["pids"] if psutil.pid_exists(pid)]
     assert not left, f"engine processes left behind: {left}"

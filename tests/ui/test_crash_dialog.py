@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import warnings
 import zipfile
-from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app import paths
 from app.crash_report import AppCrash
-from app.gui import Program
 from tests.e2e.scenarios import Person
 from tests.fakes.scripted_engine import Crash, Say, ScriptedEngine
+from tests.fakes.window_run import Run, run_window
 from ui import strings_report as words
 from ui.crash_dialog import CrashDialog
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    import qasync
 
 TOKEN = "hf_AbCdEfGhIjKlMnOpQrSt"
 
@@ -55,39 +45,9 @@ def test_without_cause_and_text_nothing_is_shown_of_them(qtbot: QtBot) -> None:
     assert not dialog.include.isVisible()
 
 
-Body = Callable[[Person], Coroutine[Any, Any, None]]
-
-
 @pytest.fixture
-def run(qapp: QApplication, tandem_home: Path) -> Callable[[ScriptedEngine, Body], None]:
-    def go(engine: ScriptedEngine, body: Body) -> None:
-        loop = qasync.QEventLoop(qapp)
-        asyncio.set_event_loop(loop)
-
-        async def main() -> None:
-            program = Program(paths.resolve(), loop, lambda: engine)
-            program.start()
-            try:
-                await asyncio.wait_for(body(Person(program)), 100)
-            finally:
-                program.services.lifecycle.quit()
-                await program.services.lifecycle.run()
-                program.dispose()
-
-        gc.disable()
-        try:
-            with loop:
-                loop.run_until_complete(main())
-            asyncio.set_event_loop(None)
-            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
-            gc.collect()
-        finally:
-            gc.enable()
-
-    return go
-
-
-Run = Callable[[ScriptedEngine, Body], None]
+def run(qapp: QApplication, tandem_home: Path) -> Run:
+    return partial(run_window, qapp)
 
 
 def test_an_engine_crash_can_be_saved_with_text_only_when_ticked(run: Run, tmp_path: Path) -> None:

@@ -196,15 +196,15 @@ def test_structured_page(tab: ToolsTab, qtbot: QtBot) -> None:
     tab.set_view(AskView())
     assert page.constraint().kind is ConstraintKind.JSON_SCHEMA
     with qtbot.waitSignal(page.form_changed) as told:
-        page.kinds["regex"].click()
+        page.fields.kinds["regex"].click()
     assert told.args[0].kind is ConstraintKind.REGEX
-    page.form.setPlainText("yes|no\n")
+    page.fields.text.setPlainText("yes|no\n")
     page.input.setText("Is it?")
     with qtbot.waitSignal(page.sent) as told:
         page.send.click()
     assert told.args == ["Is it?", Constraint(ConstraintKind.REGEX, "yes|no")]
     page.set_form_problem("The regex is empty.")
-    assert page.form_problem.isVisible()
+    assert page.fields.problem.isVisible()
     with qtbot.assertNotEmitted(page.sent):
         qtbot.keyClick(page.input, Qt.Key.Key_Return)
     page.set_form_problem("")
@@ -216,9 +216,9 @@ def test_structured_page(tab: ToolsTab, qtbot: QtBot) -> None:
     assert page.verdict.text() == words.CHECKED_INVALID
     page.set_result(FormResultView(sentence="No model.", failed=True))
     assert not page.verdict.isVisible()
-    for action in page.examples.menu().actions():
+    for action in page.fields.examples.menu().actions():
         action.trigger()
-        assert page.form.toPlainText()
+        assert page.fields.text.toPlainText()
         assert page.input.text()
 
 
