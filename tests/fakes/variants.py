@@ -17,7 +17,15 @@ import re
 import tempfile
 from pathlib import Path
 
+from tests.fakes.senses import encoders, give_senses
+
 THINK_REGEX = r"<think>[a-z ]{5,30}</think>[A-Z][a-z ]{5,40}\."
+SECTION = """
+[[section]]
+model_type = "{kind}"
+section_type = "TFLiteModel"
+data_path = "{kind}.tflite"
+"""
 TOOL_REGEX = r'<tool_call>\{"name":"get_time","arguments":\{"city":"(Paris|London)"\}\}</tool_call>'
 
 
@@ -31,8 +39,12 @@ def make_variant(
     min_runtime: str | None = None,
     max_tokens: int | None = None,
     template: str | None = None,
+    senses: bool = False,
 ) -> Path:
-    """Writes `target` and returns it. Raises what the builder raises on a bad source."""
+    """Writes `target` and returns it. Raises what the builder raises on a bad source.
+
+    `senses` adds the encoders of `tests.fakes.senses`: the model takes images and sounds.
+    """
     from google.protobuf import text_format
     from litert_lm_builder import litertlm_builder
     from litert_lm_builder.runtime.proto import llm_metadata_pb2
@@ -57,6 +69,8 @@ def make_variant(
                 "{% if tools %}{{ '<|im_start|>system\\nTools: ' + (tools | tojson)"
                 " + '<|im_end|>\\n' }}{% endif %}" + meta.jinja_prompt_template
             )
+        if senses:
+            give_senses(meta)
         if template is not None:
             meta.jinja_prompt_template = template
         if min_runtime is not None:
@@ -69,5 +83,9 @@ def make_variant(
             blocks = re.split(r"(?=^\[\[section\]\])", toml.read_text(encoding="utf-8"), flags=re.M)
             kept = (b for b in blocks if 'model_type = "mtp_drafter"' not in b)
             toml.write_text("".join(kept), encoding="utf-8")
+        for kind, data in encoders().items() if senses else ():
+            (parts / f"{kind}.tflite").write_bytes(data)
+            with toml.open("a", encoding="utf-8") as file:
+                file.write(SECTION.format(kind=kind))
         litertlm_builder.pack(str(toml), str(target))
     return Path(target)
