@@ -1,9 +1,9 @@
 """The container header and the model's metadata as plain values.
 
-This is the only module that touches the generated schema of `litert-lm-builder`. It is
-imported on first use (about 0.2 s), never at program start. Flatbuffer tables are read
-lazily by that schema and check nothing, so a damaged table raises odd errors or claims
-absurd counts: counts are bounded here and everything becomes `ModelFileError`.
+This is the only module that touches the generated schema of `litert-lm-builder`; see
+`schema_modules` for how it is imported, on first use. Flatbuffer tables are read lazily by
+that schema and check nothing, so a damaged table raises odd errors or claims absurd counts:
+counts are bounded here and everything becomes `ModelFileError`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
+from engine import schema_modules
 from engine.errors import ModelFileError
 from engine.types import Section
 
@@ -45,8 +46,7 @@ class LlmFacts:
 
 def parse_header(data: bytes) -> Header:
     """Reads the section table and the system metadata out of the header block."""
-    from litert_lm_builder import litertlm_header_schema_py_generated as schema
-
+    schema = schema_modules.header_schema()
     try:
         return _parse_header(schema, data)
     except ModelFileError:
@@ -104,9 +104,8 @@ def _add(schema: Any, pair: Any, into: dict[str, str]) -> None:
 def parse_llm_metadata(data: bytes) -> LlmFacts:
     """Reads the metadata section. Fields absent in the file stay `None`."""
     from google.protobuf.message import DecodeError
-    from litert_lm_builder.runtime.proto import llm_metadata_pb2
 
-    meta = llm_metadata_pb2.LlmMetadata()
+    meta = schema_modules.llm_metadata().LlmMetadata()
     try:
         meta.ParseFromString(data)
     except (DecodeError, ValueError, RecursionError) as error:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import random
 import struct
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from engine import model_file
 from engine.errors import ModelFileError
 from engine.model_file import check_loadable, inspect, needs_newer_runtime
 from engine.types import Backend, FileState, Modality
@@ -149,3 +152,22 @@ def test_damaged_headers_end_in_our_error_and_in_time(demo_model: Path, tmp_path
             outcomes.add(error.code)
     assert "not_a_model" in outcomes
     assert time.monotonic() - began < 60
+
+
+def test_reading_a_header_brings_in_none_of_the_tools_of_that_package() -> None:
+    """NumPy, absl and the writer of the container are 22 MB of the window's process; whoever
+    wants the writer afterwards still gets it."""
+    code = (
+        "import sys; from engine import model_file; import resources\n"
+        "info = model_file.inspect(resources.DEMO_MODEL)\n"
+        "heavy = ('numpy', 'absl', 'litert_lm_builder.litertlm_builder')\n"
+        "print(info.supports_mtp, [m for m in heavy if m in sys.modules])\n"
+        "from litert_lm_builder import litertlm_builder as writer\n"
+        "print(writer.LitertLmFileBuilder.__name__, model_file.inspect(info.path) == info)\n"
+    )
+    root = Path(model_file.__file__).resolve().parents[1]
+    env = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
+    )
+    assert done.stdout.split("\n")[:2] == ["True []", "LitertLmFileBuilder True"]
