@@ -149,6 +149,7 @@ class MessageBody(QTextBrowser):
                 spare.deleteLater()
                 QCoreApplication.sendPostedEvents(spare, QEvent.Type.DeferredDelete.value)
             self._copy_buttons.clear()
+            self._placed = 0
 
     def blank(self) -> None:
         """Before a theme change: Qt would lay a long document out anew several times."""
@@ -247,7 +248,7 @@ class MessageBody(QTextBrowser):
     def _place_buttons(self, everything: bool = False) -> None:
         """Puts a button over each code block; those placed before stay unless the width or
         the theme changed (`everything`)."""
-        if self.stream is None:
+        if self.stream is None or self.stale:
             return
         regions = self.stream.regions[:MAX_BUTTONS]
         buttons = self._copy_buttons

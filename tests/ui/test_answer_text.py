@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from ui.answer_text import AnswerText
@@ -161,3 +162,23 @@ def test_a_selection_drawn_past_the_edge_scrolls(light: None, qtbot: QtBot) -> N
     turn.body.selecting.emit(None)
     assert len(turn.body.selected_text()) > 20
     assert not view._drag._timer.isActive()
+
+
+def test_a_new_text_size_leaves_code_out_of_sight_alone(light: None, qtbot: QtBot) -> None:
+    view = Transcript()
+    qtbot.addWidget(view)
+    view.resize(700, 300)
+    view.show()
+    code = "".join(f"Text {n}.\n\n```python\nx = {n}\n```\n\n" for n in range(1500))
+    view.set_turns([TurnView(node_id="a", role="assistant", text=code)])
+    qtbot.waitUntil(lambda: not view._dirty, timeout=30_000)
+    with qtbot.captureExceptions() as errors:
+        theme().apply(mode="dark", scale=1.25)
+        view.resize(600, 300)
+        theme().apply(mode="light", scale=1.0)
+    assert errors == []
+    turn = view.view_of("a")
+    assert turn is not None
+    view.verticalScrollBar().setValue(0)
+    copy = lambda: turn.words.parts[0].findChildren(QPushButton)  # noqa: E731
+    qtbot.waitUntil(lambda: any(b.isVisible() for b in copy()), timeout=30_000)
