@@ -17,6 +17,7 @@ from app.chat_state import ChatState
 from app.conversation import STATUS_OF_REASON, Node, TurnStatus
 from engine.errors import EngineCrashed, EngineError
 from engine.types import ErrorInfo, Outcome
+from ui import format as fmt
 
 log = logging.getLogger(__name__)
 
@@ -54,8 +55,19 @@ class ChatEnding(ChatBase):
         """Puts the sentence into the turn, with the names of model and backend."""
         options = self.context.options()
         info = self.context.known(options.model_path) if options is not None else None
+        if error.code == "bad_media":
+            named = {"file": self._attachment_name(answer, error.params.get("path", ""))}
+            error = ErrorInfo(error.code, error.detail, error.params | named)
         answer.error = wording.explain(error, options, info).sentence
         self._details[answer.id] = error.detail
+
+    def _attachment_name(self, answer: Node, path: str) -> str:
+        """The person's name of the stored file at `path`, or of the only one it can be."""
+        question = self.conversation.nodes.get(answer.parent or "")
+        files = question.attachments if question is not None else ()
+        found = [a.name for a in files if path.endswith(a.file)] if path else []
+        names = found or [a.name for a in files]
+        return fmt.plain(names[0], 120) if found or len(names) == 1 else ""
 
     def _reject(self, answer: Node, outcome: Outcome) -> None:
         """Takes the turn back: the message goes into the box again, with the numbers."""

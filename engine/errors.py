@@ -16,8 +16,8 @@ ModelFileError: not_found, is_folder, empty, login_page, lfs_pointer, other_vers
 LoadError: load_failed, no_drafter, cache_failed, out_of_memory, load_cancelled
 BackendError: no_gpu_adapter, gpu_unsupported_ops, backend_unknown
 LibraryError: library_missing, library_unloadable, library_version, platform_unsupported
-GenerationError: message_too_long, context_full, constraint_failed, bad_media, send_failed,
-    no_final, empty_answer, busy, not_loaded, only_thoughts, too_small_context
+GenerationError: message_too_long, context_full, constraint_failed, bad_media, media_refused,
+    send_failed, no_final, empty_answer, busy, not_loaded, only_thoughts, too_small_context
 EngineCrashed: crashed, unresponsive
 """
 
@@ -78,8 +78,9 @@ _CODES: dict[type[EngineError], tuple[str, ...]] = {
         "library_missing", "library_unloadable", "library_version", "platform_unsupported",
     ),
     GenerationError: (
-        "message_too_long", "context_full", "constraint_failed", "bad_media", "send_failed",
-        "no_final", "empty_answer", "busy", "not_loaded", "only_thoughts", "too_small_context",
+        "message_too_long", "context_full", "constraint_failed", "bad_media", "media_refused",
+        "send_failed", "no_final", "empty_answer", "busy", "not_loaded", "only_thoughts",
+        "too_small_context",
     ),
     EngineCrashed: ("crashed", "unresponsive"),
 }  # fmt: skip

@@ -230,7 +230,7 @@ def send_error(text: str, *, constrained: bool) -> GenerationError:
     if constrained and any(w in lower for w in ("constraint", "parser", "commit token", "regex")):
         return GenerationError("constraint_failed", text)
     if any(w in lower for w in ("image", "audio", "decode base64", "vision")):
-        return GenerationError("bad_media", text)
+        return GenerationError("bad_media", text, reason="the engine cannot read it")
     return GenerationError("send_failed", text)
 
 

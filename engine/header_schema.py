@@ -8,6 +8,7 @@ counts are bounded here and everything becomes `ModelFileError`.
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +43,7 @@ class LlmFacts:
     top_p: float | None = None
     top_k: int | None = None
     stop_tokens: tuple[str, ...] = field(default=())
+    media_markers: tuple[str, ...] = field(default=())
 
 
 def parse_header(data: bytes) -> Header:
@@ -122,7 +124,34 @@ def parse_llm_metadata(data: bytes) -> LlmFacts:
         top_p=_positive(sampler, "p"),
         top_k=int(k) if (k := _positive(sampler, "k")) else None,
         stop_tokens=tuple(t.token_str for t in meta.stop_tokens if t.token_str),
+        media_markers=_media_markers(meta.llm_model_type),
     )
+
+
+_GEMMA3 = ("<start_of_image>", "<image_soft_token>", "<start_of_audio>", "<audio_soft_token>")
+_MARKERS: dict[str, tuple[str, ...]] = {
+    "gemma3": _GEMMA3,
+    "gemma3n": _GEMMA3,
+    "fast_vlm": _GEMMA3,
+    "gemma4": ("<start_of_image>", "<|image|>", "<start_of_audio>", "<|audio|>"),
+    "lfm2": ("<|image_start|>", "<image>"),
+    "minicpmv4": ("<image_soft_token>",),
+}
+"""What 0.18.1 looks for in a rendered prompt, by model type, whether the file has encoders or
+not."""
+
+
+def _media_markers(kind: Any) -> tuple[str, ...]:
+    """Generic models name theirs as a pattern; only plain alternatives are understood."""
+    name = kind.WhichOneof("model_type") or ""
+    if name != "generic_model":
+        return _MARKERS.get(name, ())
+    generic = kind.generic_model
+    if not (generic.image_enabled or generic.audio_enabled):
+        return ()
+    pattern = generic.delimiter_regex.strip().removeprefix("(").removesuffix(")")
+    words = [re.sub(r"\\(?=[^\w\s])", "", w) for w in re.split(r"(?<!\\)\|", pattern)]
+    return tuple(w for w in words if w and not re.search(r"[\[\](){}*+?^$\\]", w))
 
 
 def _positive(sampler: Any, name: str) -> float | None:

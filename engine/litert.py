@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 
-from engine import _ffi, generation, loading, memory, stream, template_check, turn, wire
+from engine import _ffi, generation, loading, media, memory, stream, template_check, turn, wire
 from engine._ffi import Native
 from engine.conversations import Conversations
 from engine.errors import EngineError, GenerationError
@@ -146,6 +146,7 @@ class LiteRtEngine:
     def render(self, request: GenerateRequest) -> str:
         native, loaded, chats = self._ready()
         speculative = turn.drafts(request, loaded)
+        request, _ = media.prepared(request, loaded.info, loaded.options, strict=False)
         try:
             with chats.create(request, speculative, request.history) as conversation:
                 message = wire.send_json((request.message,))

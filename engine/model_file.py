@@ -156,6 +156,7 @@ def _read(path: str, status: os.stat_result) -> ModelInfo:
         prompt_template=meta.template,
         metadata=header.metadata,
         prefill_sizes=sizes,
+        media_markers=meta.media_markers,
     )
 
 

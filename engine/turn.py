@@ -7,9 +7,12 @@ or deleted (cancelled or failed; its checkpoint stays).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
-from engine import _ffi, generation, wire
+import msgspec
+
+from engine import _ffi, generation, media, wire
 from engine._ffi import Native, Owned
 from engine.context_guard import Room, group, room
 from engine.conversations import Conversations, Plan
@@ -30,6 +33,9 @@ from engine.types import (
     TextPart,
 )
 
+_TOO_LONG = re.compile(r"(\d+) >= \d+")
+"""The engine's count of a prompt that is too long, when it names one."""
+
 _KINDS = {ConstraintKind.REGEX: _ffi.REGEX, ConstraintKind.JSON_SCHEMA: _ffi.JSON_SCHEMA}
 
 
@@ -47,7 +53,19 @@ def run_turn(
     sink: TextSink,
 ) -> Outcome:
     """Sends `request` and returns how it ended. Raises `NativeError` or `EngineError`."""
-    wire.check_media((*request.history, request.message))
+    request, unseen = media.prepared(request, loaded.info, loaded.options)
+    outcome = _run(native, loaded, chats, request, run, sink)
+    return msgspec.structs.replace(outcome, unseen=unseen) if unseen else outcome
+
+
+def _run(
+    native: Native,
+    loaded: Loaded,
+    chats: Conversations,
+    request: GenerateRequest,
+    run: Run,
+    sink: TextSink,
+) -> Outcome:
     plan = chats.plan(request, drafts(request, loaded))
     turn = _Turn(native, loaded, request, run, plan)
     try:
@@ -83,7 +101,9 @@ class _Turn:
         self._sampling = wire.safe_sampling(request.sampling)
         self._message = wire.send_json(plan.messages)
         self._rendered = ""
-        self._cap = 0
+        self._cap = self._left = self._used = 0
+        known = plan.messages if not plan.fresh else (*request.history, *plan.messages)
+        self._media = media.has_media(known)
         self.broken = self.lost = False
 
     def prepare(self) -> Outcome | None:
@@ -96,6 +116,7 @@ class _Turn:
             self._cap = wanted or options.decode_tokens or 256
             return None
         space = self._room()
+        self._left = space.left
         self._cap = space.cap if wanted is None else min(wanted, space.cap)
         if space.fits and not space.full:
             return None
@@ -109,14 +130,14 @@ class _Turn:
         )
 
     def _room(self) -> Room:
-        """What fits; a message that cannot be measured is only checked for a full context."""
+        """What fits; images and sounds count as the words that stand for them in the prompt,
+        less than they take, so the engine has the last word on those (see `_outcome`)."""
         native, plan = self._native, self._plan
-        used = native.token_count(plan.conversation) or 0
+        used = self._used = native.token_count(plan.conversation) or 0
         needs = 0
         rendered = native.render_message(plan.conversation, self._message)
         self._rendered = rendered or ""
-        known = plan.messages if not plan.fresh else (*self._request.history, *plan.messages)
-        if rendered and "tokenize" in native.features and not wire.has_media(known):
+        if rendered and "tokenize" in native.features:
             needs = len(native.tokenize(self._loaded.engine, rendered))
         limit = self._loaded.options.context_tokens
         return room(limit, used, needs, group(self._loaded.info))
@@ -169,11 +190,15 @@ class _Turn:
         )
 
     def _outcome(self, stream: Stream, numbers: Benchmark) -> Outcome:
+        cap = self._cap
+        if self._media and numbers.prefill_tokens:
+            taken = self._used + numbers.prefill_tokens
+            cap = max(1, min(cap, self._loaded.options.context_tokens - taken))
         reason = generation.finish_reason(
             stream,
             self._run,
             numbers,
-            cap=self._cap,
+            cap=cap,
             wanted=self._sampling.max_output_tokens,
             drafting=self._drafting,
         )
@@ -184,11 +209,25 @@ class _Turn:
         elif reason is FinishReason.ERROR:
             constrained = self._request.constraint is not None
             error = generation.send_error(stream.error, constrained=constrained).info()
+            if error.code == "context_full" and self._media and not stream.text:
+                return self._too_long(stream.error)
         elif reason is not FinishReason.STOPPED and not synthetic:
             error = generation.only_thoughts(stream)
             if error is None and not stream.text and not stream.calls:
                 reason, error = FinishReason.ERROR, ErrorInfo(code="empty_answer")
         return self._ended(reason, stream=stream, numbers=numbers, error=error)
+
+    def _too_long(self, text: str) -> Outcome:
+        """Images and sounds that do not fit, which only the engine could tell."""
+        counted = _TOO_LONG.search(text)
+        needs = int(counted[1]) - self._used if counted else None
+        params = {"needs": "—" if needs is None else str(needs), "left": str(self._left)}
+        return self._ended(
+            FinishReason.ERROR,
+            error=ErrorInfo(code="message_too_long", detail=text, params=params),
+            needs=needs,
+            left=self._left,
+        )
 
     def _ended(
         self,

@@ -87,6 +87,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     maximum in tokens, None when the file does not say. `expected_bytes` comes from the
     section table; a smaller file is incomplete. `prefill_sizes` are the work group sizes
     of the main model in tokens, ascending, empty when the file could not tell.
+    `media_markers` are the words its template writes where an image or a sound goes.
     """
 
     path: str
@@ -110,6 +111,7 @@ class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     prompt_template: str = ""
     metadata: dict[str, str] = {}
     prefill_sizes: tuple[int, ...] = ()
+    media_markers: tuple[str, ...] = ()
 
 
 class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -311,6 +313,15 @@ class TextBatch(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int | None = None
 
 
+class Unseen(msgspec.Struct, frozen=True, kw_only=True):
+    """An image or sound of an earlier message that was not sent: the load takes no `kind`
+    ("image" or "audio"), or its file is `gone`."""
+
+    path: str
+    kind: str
+    gone: bool = False
+
+
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a send ended; exactly one per request.
 
@@ -318,6 +329,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     `resumed` tells what the prompt was built on: "resident", "checkpoint" or "rebuilt".
     `speculative` is what was really used (a constraint forces False).
     `needs`/`left` are tokens, set when a message did not fit (code "message_too_long").
+    `unseen` is what of the history was left out of the prompt.
     """
 
     run_id: int
@@ -333,4 +345,5 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     error: ErrorInfo | None = None
     needs: int | None = None
     left: int | None = None
+    unseen: tuple[Unseen, ...] = ()
     chunk_times: tuple[float, ...] = ()

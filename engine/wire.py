@@ -8,7 +8,6 @@ so that what is sent equals what is shown.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 
@@ -68,24 +67,6 @@ def tools_json(tools: Sequence[ToolSpec]) -> str | None:
         }
         out.append({"type": "function", "function": function})
     return json.dumps(out)
-
-
-def check_media(messages: Sequence[Message]) -> None:
-    """Raises `GenerationError("bad_media")` for a file that is gone, empty or unreadable."""
-    for message in messages:
-        for part in message.parts:
-            if not isinstance(part, ImagePart | AudioPart):
-                continue
-            try:
-                size = os.stat(part.path).st_size
-            except (OSError, ValueError) as error:
-                raise GenerationError("bad_media", str(error), path=part.path) from error
-            if size == 0:
-                raise GenerationError("bad_media", "empty file", path=part.path)
-
-
-def has_media(messages: Sequence[Message]) -> bool:
-    return any(isinstance(p, ImagePart | AudioPart) for m in messages for p in m.parts)
 
 
 def _message(message: Message) -> dict[str, object]:

@@ -104,7 +104,11 @@ _ERRORS: dict[str, tuple[str, str]] = {
         "Form not possible",
         "The model could not keep to the form that was asked for.",
     ),
-    "bad_media": ("Attachment not usable", "{name} could not be used: {reason}."),
+    "bad_media": ("Attachment not usable", "{file} could not be used: {reason}."),
+    "media_refused": (
+        "Attachment not taken",
+        "{model} takes no {kind} as it is loaded. Choose a model that does, or ask without them.",
+    ),
     "send_failed": ("No answer", "The engine could not answer this message."),
     "no_final": (
         "Engine did not finish",
@@ -135,6 +139,8 @@ _ERRORS: dict[str, tuple[str, str]] = {
 
 _DEFAULTS: dict[str, str] = {
     "path": "the given place",
+    "file": "the attachment",
+    "kind": "attachments",
     "name": "the model",
     "model": "The model",
     "backend": "its backend",

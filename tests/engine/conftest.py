@@ -41,7 +41,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def variant(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Variants:
-    """The demo model as "thinking", "tools", "min_runtime" or "small" (512 tokens)."""
+    """The demo model as "thinking", "tools", "min_runtime", "small" (512 tokens) or "senses"."""
     folder = tmp_path_factory.mktemp("variants")
     made: dict[str, Path] = {}
 
@@ -55,6 +55,7 @@ def variant(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Varia
                 tools=name == "tools",
                 min_runtime="9.9.9" if name == "min_runtime" else None,
                 max_tokens=512 if name == "small" else None,
+                senses=name == "senses",
             )
         return made[name]
 

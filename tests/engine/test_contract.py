@@ -11,9 +11,7 @@ from engine.types import (
     Constraint,
     ConstraintKind,
     FinishReason,
-    Message,
     Sampling,
-    TextPart,
 )
 from tests.engine.conftest import FINE, AnyEngine, Chat, assistant, user
 
@@ -360,17 +358,6 @@ def test_text_of_a_megabyte_is_refused_in_time(shared: AnyEngine) -> None:
     outcome = chat.run(chat.request("hello world " * 90_000))
     assert outcome.error is not None
     assert outcome.error.code == "message_too_long"
-
-
-def test_a_missing_picture_is_named(shared: AnyEngine) -> None:
-    from engine.types import ImagePart
-
-    chat = Chat(shared)
-    message = Message("user", (TextPart("Look"), ImagePart("/nowhere/at/all.png")))
-    outcome = chat.run(chat.request(message))
-    assert outcome.error is not None
-    assert outcome.error.code == "bad_media"
-    assert outcome.error.params["path"] == "/nowhere/at/all.png"
 
 
 def test_one_shot_and_forgotten_chats_are_gone(shared: AnyEngine) -> None:
