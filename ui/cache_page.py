@@ -20,7 +20,8 @@ from PySide6.QtWidgets import (
 
 from ui import model_strings as words
 from ui import strings
-from ui.controls import ChoiceRow, ElidedLabel, button, hline, label
+from ui.choice_cards import ChoiceRow
+from ui.controls import ElidedLabel, button, hline, label
 from ui.dialog_size import open_at
 from ui.model_views import CacheRowView, StorageView
 

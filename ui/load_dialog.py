@@ -21,7 +21,8 @@ from PySide6.QtWidgets import (
 from engine.types import Backend, SpecMode
 from ui import format as fmt
 from ui import strings
-from ui.controls import ChoiceRow, ElidedLabel, button, label, primary_button
+from ui.choice_cards import ChoiceRow
+from ui.controls import ElidedLabel, button, label, primary_button
 from ui.dialog_size import open_at, room
 from ui.layouts import FlowLayout
 from ui.tool_page import PageArea, TallPage
