@@ -245,8 +245,9 @@ class Chat(ChatEnding):
         return not self.is_stopping()
 
     def _on_phase(self, phase: str) -> None:
+        self.loads_drafter = phase == "drafter"
         if self.state is not ChatState.STOPPING:
-            self._go(ChatState(phase))
+            self._go(ChatState.PREFILL if self.loads_drafter else ChatState(phase))
 
     def _on_text(self, batch: TextBatch) -> None:
         answer = self._answer

@@ -27,6 +27,8 @@ class ChatBase:
         self.error: ErrorInfo | None = None
         self.rejected: Rejected | None = None
         self.gauge = stored_gauge(conversation.path())
+        self.loads_drafter = False
+        """Whether the prefill going on also loads the drafter."""
         self.last_sign = 0.0
         """`time.monotonic()` of the last text or state change of the running send."""
         self._listeners: list[Callable[[ChatEvent], None]] = []

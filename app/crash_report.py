@@ -35,18 +35,29 @@ _FATAL = "Fatal Python error"
 _WINDOWS_FATAL = "Windows fatal exception"
 
 _CAUSES: tuple[tuple[str, str], ...] = (
+    ("processor", r"is not available on this processor|illegal instruction"),
     ("gpu_adapter", r"No adapters found|no_gpu_adapter"),
     ("gpu_operations", r"Following operations are not supported by GPU|gpu_unsupported_ops"),
-    ("cache", r"Could not map file[^\n]*cache|cache_failed|sharing violation"),
-    ("drafter", r"tf_lite_mtp_drafter not found|drafter[^\n]*not found|no_drafter"),
+    (
+        "disk_full",
+        r"No space left on device|cannot append buffer to cache file|[Dd]isk quota exceeded"
+        r"|not enough space on the disk|database or disk is full|\[Errno (?:28|122)\]",
+    ),
     (
         "memory",
-        r"bad_alloc|[Oo]ut of memory|Cannot allocate memory|RESOURCE_EXHAUSTED|out_of_memory"
-        r"|MemoryError|0xC000012D",
+        r"bad_alloc|[Oo]ut of (?:host |device )?memory|Cannot allocate memory|RESOURCE_EXHAUSTED"
+        r"|memory allocation of \d+ bytes failed|failed to map segment from shared object"
+        r"|OUT_OF_(?:HOST|DEVICE)_MEMORY|out_of_memory|MemoryError|0xC000012D",
     ),
+    ("cache", r"Could not map file[^\n]*cache|cache_failed|sharing violation"),
+    ("drafter", r"tf_lite_mtp_drafter not found|drafter[^\n]*not found|no_drafter"),
     ("killed", r"signal 9"),
     ("gpu_driver", r"Selected adapter:|vk[A-Z]\w+|DXGI_|D3D12|device lost"),
-    ("damaged", r"signal 6|signal 11|access violation|heap corruption"),
+    (
+        "damaged",
+        r"signal 6|signal 11|bus error|access violation|heap corruption|stack buffer overrun"
+        r"|\(abort\)",
+    ),
 )
 """Cause and its trace, the surest first. Phrases of 0.18.1 and of its drivers."""
 

@@ -44,8 +44,8 @@ class EngineNotices:
         owner = self._owner
         actions = [Action(words.OTHER_FILE, lambda: owner.keep(owner.flow.pick()))]
         if not isinstance(problem, ModelFileError):
-            if options.cache != "no" and options.backend is Backend.CPU:
-                actions.append(Action(words.CACHE_OFF, self._with(options, cache="no")))
+            if options.backend is Backend.CPU:
+                actions += self._cacheless(options)
             actions += self._cpu(options, info)
         self._notices.post(
             Notice(
@@ -61,10 +61,10 @@ class EngineNotices:
     def crashed(self, options: LoadOptions, problem: EngineCrashed, info: ModelInfo | None) -> None:
         text = wording.explain(problem, options, info)
         exit_words = problem.params.get("exit", "")
-        likely = report_words.CAUSES.get(crash_report.cause(exit_words, problem.detail), "")
+        cause = crash_report.cause(exit_words, problem.detail)
         sentence = text.sentence
-        if likely:
-            sentence += " " + report_words.LIKELY.format(cause=likely)
+        if cause:
+            sentence += " " + report_words.LIKELY.format(cause=report_words.CAUSES[cause])
         restart = Action(words.RESTART_ENGINE, self._with(options), primary=True)
         show = Action(words.SHOW_LOG, self._owner.show_log, keep=True)
         self._notices.post(
@@ -74,7 +74,13 @@ class EngineNotices:
                 title=text.headline,
                 level=Level.ERROR,
                 detail=text.details,
-                actions=(*self._offer_report(), show, *self._cpu(options, info), restart),
+                actions=(
+                    *self._offer_report(),
+                    show,
+                    *(self._cacheless(options) if cause in ("cache", "disk_full") else ()),
+                    *self._cpu(options, info),
+                    restart,
+                ),
             )
         )
 
@@ -125,6 +131,11 @@ class EngineNotices:
         if self.report is None:
             return []
         return [Action(report_words.SAVE_REPORT, self.report, keep=True)]
+
+    def _cacheless(self, options: LoadOptions) -> list[Action]:
+        if options.cache == "no":
+            return []
+        return [Action(words.CACHE_OFF, self._with(options, cache="no"))]
 
     def _cpu(self, options: LoadOptions, info: ModelInfo | None) -> list[Action]:
         """The offer to use the CPU, where that is something else and possible."""

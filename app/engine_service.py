@@ -79,7 +79,8 @@ class EngineService(EngineSlot):
         on_phase: OnPhase | None = None,
     ) -> Outcome:
         """Runs one send. Raises `EngineError` when there is no engine for it; a failed send
-        is an outcome. `on_phase` hears "loading" and "prefill"."""
+        is an outcome. `on_phase` hears "loading", then "prefill", or "drafter" in its place
+        when this send loads the drafter first."""
         self._check_open()
         run = Run(request, on_text, self._loop.create_future())
         self._runs[request.run_id] = run
@@ -93,8 +94,10 @@ class EngineService(EngineSlot):
                     await self._load_for(run, options)
                 if run.stop.done():
                     return run.stopped()
-                tell("prefill")
-                return await self._generate(run)
+                tell("drafter" if self._loads_drafter(request) else "prefill")
+                outcome = await self._generate(run)
+                self._drafter_in |= outcome.speculative and bool(outcome.text)
+                return outcome
             finally:
                 if not run.slot_given_away:
                     self._slot.leave()

@@ -19,6 +19,7 @@ from app.turnstile import Turnstile
 from app.worker import EngineFactory, EngineWorker
 from engine.errors import EngineCrashed, EngineError, GenerationError
 from engine.types import (
+    GenerateRequest,
     LoadedModel,
     LoadOptions,
     TextBatch,
@@ -45,6 +46,7 @@ class EngineSlot:
         self._watch: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = False
+        self._drafter_in = False
         self.state = EngineState()
         self.on_state: Callable[[EngineState], None] = lambda _state: None
         self.on_crash: Callable[[LoadOptions, EngineCrashed], None] = lambda _o, _e: None
@@ -76,6 +78,7 @@ class EngineSlot:
             self._replace(EngineState(Phase.NONE))
             raise
         self._asked = options
+        self._drafter_in = loaded.options.speculative
         self._replace(EngineState(Phase.READY, loaded=loaded))
         self.on_loaded(loaded)
         self._watch_engine()
@@ -88,6 +91,11 @@ class EngineSlot:
             if pid is not None:
                 self._publish(memory=processes.resident(pid))
             self._loop.call_later(WATCH_S / 2, self._watch_load)
+
+    def _loads_drafter(self, request: GenerateRequest) -> bool:
+        """Whether this send is the first one to draft on an engine loaded without the drafter,
+        which then loads it."""
+        return request.speculative and request.constraint is None and not self._drafter_in
 
     async def _unload(self) -> UnloadReport:
         report = await self._worker.submit(lambda engine: engine.unload())

@@ -15,6 +15,7 @@ from app.wording import explain
 from engine import model_file
 from engine.errors import ModelFileError
 from engine.types import ModelInfo
+from ui import format as fmt
 from ui import model_strings as words
 from ui import strings
 from ui.controls import announce
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 class ModelOpening:
     def __init__(self, owner: ModelsController) -> None:
         self._owner = owner
+        self._told: set[str] = set()
         self._tried: set[str] = set()
         """Files a person chose to try although they ask for a newer engine; asked once a run."""
 
@@ -74,6 +76,15 @@ class ModelOpening:
         if added and tab is not None:
             tab.reveal(added[0])
             announce(tab, words.OPENED_ANNOUNCE.format(name=Path(added[0]).name))
+
+    async def tell_known_problem(self, path: str) -> None:
+        """Says once a run what is known to be wrong with a file that was just loaded."""
+        problem = await self._owner.library.known_problem(path)
+        if problem and path not in self._told:
+            self._told.add(path)
+            title = words.KNOWN_PROBLEM_TITLE.format(name=fmt.plain(Path(path).name, 80))
+            text = words.KNOWN_PROBLEMS[problem]
+            self._owner.services.notices.post(Notice("known_problem", text, title=title))
 
     async def _ask_anyway(self, path: str, error: ModelFileError) -> bool:
         name, params = Path(path).name, error.params

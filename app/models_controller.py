@@ -146,6 +146,7 @@ class ModelsController(QObject):
             used=lib.records.used,
             origins={path: origin.key for path, origin in lib.records.origins.items()},
             orphans=found.orphans if found else (),
+            problems=lib.known.found,
         )
 
     def _engine(self) -> Engine:
@@ -207,6 +208,7 @@ class ModelsController(QObject):
 
     def _on_loaded(self, path: str) -> None:
         self.keep(self.library.used(path))
+        self.keep(self.opening.tell_known_problem(path))
 
     def _on_downloaded(self, status: DownloadStatus) -> None:
         text = words.DOWNLOADED.format(name=status.name)

@@ -87,6 +87,8 @@ def path_views(chat: Chat) -> list[TurnView]:
 def _waiting(chat: Chat) -> str:
     if at_tools := chat.context.at_tools.get(chat.key):
         return at_tools
+    if chat.state == "prefill" and chat.loads_drafter:
+        return "drafter"
     return str(chat.state) if chat.state in ("queued", "loading", "prefill", "stopping") else ""
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -99,7 +100,7 @@ def load(native: Native, options: LoadOptions, info: ModelInfo | None = None) ->
     """Makes the engine. Blocks for as long as it takes; cannot be cancelled natively."""
     info = complete_info(native, info or model_file.inspect(options.model_path))
     options, notes = effective_options(options, info)
-    cache, note = prepare_cache(options)
+    cache, note = prepare_cache(options, info)
     if note:
         notes.append(note)
     warm = [] if cache.startswith(":") else cache_files(cache, info.path)
@@ -142,8 +143,12 @@ def _without_cache(
     return engine
 
 
-def prepare_cache(options: LoadOptions) -> tuple[str, str]:
-    """The value for the native cache setting and a note code; creates the folder."""
+def prepare_cache(options: LoadOptions, info: ModelInfo) -> tuple[str, str]:
+    """The value for the native cache setting and a note code; creates the folder.
+
+    0.18.1 aborts its process when the disk fills up while it writes a cache, so a new cache
+    (which may be as large as the model) is not begun where there is no room for it.
+    """
     mode = options.cache or "no"
     if mode == "no":
         return NO_CACHE, ""
@@ -157,10 +162,19 @@ def prepare_cache(options: LoadOptions) -> tuple[str, str]:
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
+            pass
+        if _has_cache(folder, info) or shutil.disk_usage(folder).free > info.file_bytes:
             return folder, ""
     except (OSError, ValueError) as error:
         _log.warning("No cache: %s", error)
         return NO_CACHE, "cache_off"
+    return NO_CACHE, "cache_no_room"
+
+
+def _has_cache(folder: str, info: ModelInfo) -> bool:
+    """Whether this very file was loaded with this folder: names hold its time and size."""
+    begin = f"{Path(info.path).name}_{info.mtime_ns // 10**9}_{info.file_bytes}"
+    return any(p.name.startswith(begin) for p in cache_files(folder, info.path))
 
 
 def cache_files(folder: str, model_path: str) -> list[Path]:
@@ -197,7 +211,7 @@ def _create(native: Native, options: LoadOptions, cache: str) -> Owned:
 
 def _is_cache_error(error: NativeError) -> bool:
     text = error.message.lower()
-    return any(word in text for word in CACHE_WORDS)
+    return any(word in text for word in CACHE_WORDS) and "cannot allocate" not in text
 
 
 def load_error(error: NativeError, options: LoadOptions) -> LoadError | ModelFileError:

@@ -98,6 +98,7 @@ HOST_PROVIDES = (
 _MUST_HAVE = (
     "resources/models/tandem-demo.litertlm",
     "resources/models.json",
+    "resources/known_problems.json",
     "resources/icons/app.svg",
     "resources/styles/tandem.qss",
     "resources/licences/NOTICE.md",

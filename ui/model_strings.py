@@ -73,6 +73,13 @@ COMES_WITH = "comes with Tandem"
 SPEEDUP_HERE = "speculation {speedup} here"
 NOT_MEASURED = "not measured yet"
 LAST_USED = "used {when}"
+KNOWN_PROBLEM = "known problem with this file"
+KNOWN_PROBLEM_TITLE = "Known problem: {name}"
+KNOWN_PROBLEMS = {
+    "byte_pieces": "The tokenizer in this file was converted wrongly: emoji and some other "
+    "characters may come out as pieces such as “ĠðŁ”. Tandem shows them as they come; another "
+    "file of the same model may be better.",
+}
 NEEDS_MEMORY = "needs about {size} of memory"
 NEEDS_RUNTIME = "needs engine {wanted}, Tandem has {have}"
 LICENCE_FIRST = "licence to accept on Hugging Face, token needed"

@@ -293,6 +293,7 @@ WAITING = {
     "queued": "Waiting for the engine…",
     "loading": "Loading the model…",
     "prefill": "Reading the prompt…",
+    "drafter": "Loading the drafter and reading the prompt…",
     "deciding": "Waiting for your decision",
     "tool": "Running a tool…",
     "stopping": "Stopping…",

@@ -51,6 +51,8 @@ TURN_DELETED = "The turn was deleted."
 LOADED_NOTES: dict[str, str] = {
     "cache_cleared": "The engine's cache of this model was damaged; it was cleared and made again.",
     "cache_off": "The engine could not use its cache; the model was loaded without it.",
+    "cache_no_room": "There is no room on the disk for the engine's cache; the model was loaded "
+    "without it.",
     "template_drops_system": "This model's template ignores the system prompt.",
     "template_drops_user": "This model's template ignores your messages; its answers mean nothing.",
 }

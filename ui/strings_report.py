@@ -30,6 +30,9 @@ CAUSES = {
     "speculation off.",
     "cache": "the engine's cache file could not be opened. Clear the cache, or load without it.",
     "memory": "not enough memory. Use a smaller context or model, or close other programs.",
+    "disk_full": "the disk is full. Free some space, or load the model without a cache.",
+    "processor": "this processor lacks instructions that the engine needs, such as AVX. Models "
+    "cannot run on this computer.",
     "killed": "something outside Tandem ended it, such as the system when memory runs short.",
     "drafter": "the model has no drafter, so speculation cannot be on.",
     "gpu_driver": "the GPU driver. Use the CPU, or update the driver.",

@@ -33,3 +33,4 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     used: dict[str, float] = {}
     origins: dict[str, str] = {}
     orphans: tuple[str, ...] = ()
+    problems: dict[str, str] = {}

@@ -126,6 +126,8 @@ def _local_facts(model: LocalModel, know: Knowledge) -> tuple[str, ...]:
         facts.append(words.LOADED_ON.format(backend=strings.BACKENDS[engine.backend]))
     elif know.machine is not None and not _fits(model, know):
         facts.append(words.FITS[judge(model.bytes, know.machine)])
+    if model.path in know.problems:
+        facts.append(words.KNOWN_PROBLEM)
     if info is not None and info.supports_mtp:
         measured = know.speedups.get(model.path)
         facts.append(

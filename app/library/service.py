@@ -27,6 +27,7 @@ from app.library.download_types import DownloadPolicy, DownloadState, DownloadSt
 from app.library.fetching import Fetching
 from app.library.hashing import hash_blocking
 from app.library.huggingface import Hub
+from app.library.known_problems import KnownProblems, load
 from app.library.local import LocalModel, Places
 from app.library.looking import Found, check_whole, look_around, try_folder
 from app.library.records import Origin, Records
@@ -57,6 +58,7 @@ class Library:
         self.catalogue: tuple[CatalogueEntry, ...] = load_catalogue()
         self.cache = EngineCache(paths.engine_cache_root)
         self.found: Found | None = None
+        self.known = KnownProblems(load())
         self.records = Records()
         self.on_downloaded: Callable[[DownloadStatus], None] = lambda _status: None
         self._paths = paths
@@ -147,9 +149,19 @@ class Library:
                 keep = {model_key(v.model_path)} if v.model_path else set()
                 if await self.on_disk(self.cache.enforce_cap, v.cache_cap_bytes, keep):
                     self._again = True
+            for path in self.known.to_look_at(self.found.models):
+                self._keep(self._look_for_problem(path))
             self._changed()
             if not self._again:
                 return
+
+    async def _look_for_problem(self, path: str) -> None:
+        if await self.known_problem(path):
+            self._changed()
+
+    async def known_problem(self, path: str) -> str:
+        """What is known to be wrong with this very file, "" for nothing; see `known_problems`."""
+        return await self.known.look(path, self._stop)
 
     def _wanted_places(self) -> Places:
         folders, opened = self._settings.value.model_folders, self.records.opened

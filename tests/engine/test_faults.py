@@ -19,6 +19,7 @@ import pytest
 from engine import model_file
 from engine.client import HostedEngine
 from engine.errors import CODES, EngineCrashed
+from engine.litert import LiteRtEngine
 from engine.types import (
     FinishReason,
     GenerateRequest,
@@ -187,6 +188,70 @@ def test_a_small_address_space_is_an_error_or_an_answer(
     )
     word = done.stdout.strip()
     assert word == "answered" or word in CODES, (word, done.stderr[-2000:])
+
+
+FULL = """
+import resource, sys
+from pathlib import Path
+from app import crash_report
+from engine.client import HostedEngine
+from engine.errors import EngineCrashed
+from engine.types import LoadOptions
+if __name__ == "__main__":
+    kind = getattr(resource, sys.argv[3])
+    limit = int(sys.argv[4])
+    resource.setrlimit(kind, (limit, limit))
+    folder = Path(sys.argv[2])
+    engine = HostedEngine(log_path=folder / "engine.log")
+    wanted = LoadOptions(model_path=sys.argv[1], cache_dir=str(folder / "cache"))
+    try:
+        engine.load(wanted)
+        print("loaded")
+    except EngineCrashed as error:
+        print(crash_report.cause(error.params["exit"], error.detail))
+    finally:
+        engine.close()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits of a process on Linux")
+@pytest.mark.parametrize(
+    ("limit", "size", "likely"),
+    [("RLIMIT_AS", 400 << 20, "memory"), ("RLIMIT_FSIZE", 300_000, "disk_full")],
+)
+def test_a_crash_for_want_of_room_has_its_cause(
+    demo_model: Path, tmp_path: Path, limit: str, size: int, likely: str
+) -> None:
+    """No memory, or no room for the cache: the engine aborts, and its log tells why."""
+    script = tmp_path / "full.py"
+    script.write_text(FULL)
+    done = subprocess.run(
+        [sys.executable, str(script), str(demo_model), str(tmp_path), limit, str(size)],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env={**os.environ, "PYTHONPATH": os.getcwd()},
+    )
+    assert done.stdout.strip() == likely, (done.stdout, done.stderr[-2000:])
+
+
+def test_no_room_for_a_cache_means_none(
+    demo_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine would abort in the middle of writing it. One that is there is used."""
+    engine, wanted = LiteRtEngine(), options(demo_model, tmp_path)
+    free = shutil.disk_usage(tmp_path)._replace(free=1_000_000)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _folder: free)
+        assert engine.load(wanted).notes == ("cache_no_room",)
+        assert list((tmp_path / "cache").iterdir()) == []
+        engine.unload()
+    assert engine.load(wanted).notes == ()
+    engine.unload()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: free)
+    assert engine.load(wanted).notes == ()
+    assert engine.generate(ask(1), lambda _b: None).text
+    engine.close()
 
 
 def test_signals_at_random_moments(demo_model: Path, tmp_path: Path) -> None:
