@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from pathlib import Path
 
 
 def resident_bytes() -> int | None:
@@ -16,7 +18,14 @@ def resident_bytes() -> int | None:
 
 
 def peak_bytes() -> int | None:
-    """Highest resident size so far."""
+    """Highest resident size so far, of this process alone.
+
+    Not `ru_maxrss` on Linux: a process inherits that from the one that started it, so the
+    engine of a small model told the size of the window.
+    """
+    found = _linux_peak()
+    if found is not None:
+        return found
     if sys.platform == "win32":
         return _by_psutil("peak_wset")
     else:
@@ -24,6 +33,14 @@ def peak_bytes() -> int | None:
 
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _linux_peak() -> int | None:
+    try:
+        found = re.search(r"^VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.M)
+    except (OSError, UnicodeDecodeError):
+        return None
+    return int(found[1]) * 1024 if found else None
 
 
 def _by_psutil(field: str) -> int | None:

@@ -40,6 +40,7 @@ PHASES: dict[str, str] = {
     "load": "Loading",
     "warmup": "Warming up",
     "measure": "Measuring",
+    "memory": "Reading peak memory",
     "depth": "Measuring at {depth} % of the context",
     "synthetic": "Synthetic test",
 }
@@ -113,6 +114,11 @@ def plus_minus(mean: float | None, std: float | None) -> str:
     return fmt.tps(mean) if std is None else f"{mean:.1f} ± {std:.1f}"
 
 
+def span(low: float, high: float) -> str:
+    """`49.6 – 53.0`"""
+    return f"{fmt.tps(low)} – {fmt.tps(high)}"
+
+
 def percent(share: float | None) -> str:
     return fmt.DASH if share is None else f"{100 * share:.1f} %"
 
@@ -124,6 +130,15 @@ def seconds(value: float | None) -> str:
 def same_text(same: int | None, compared: int | None) -> str:
     """`20 of 20`, or a dash where texts were not compared."""
     return fmt.DASH if same is None or compared is None else f"{same} of {compared}"
+
+
+def memory(off: int | None, on: int | None) -> str:
+    """Peak memory of both legs: `212 → 245 MB`; of one where only that is known."""
+    if off is None or on is None:
+        return fmt.size(on if off is None else off)
+    first, _, unit = fmt.size(off).partition(" ")
+    second = fmt.size(on)
+    return f"{first if second.endswith(f' {unit}') else fmt.size(off)} → {second}"
 
 
 def change(share: float | None) -> str:
@@ -200,9 +215,11 @@ TABLE_HEAD = (
     "TTFT on",
     "accepted",
     "same text",
+    "memory",
 )
 AGAINST_BASELINE = "against baseline"
 CUT_SHORT = "cut short"
+PEAK_MEMORY = "peak memory of the engine process"
 NO_ACCEPTANCE = "The engine reported no acceptance rate."
 AXIS_POSITION = "token of the answer"
 AXIS_LATENCY = "ms per token"

@@ -22,6 +22,7 @@ from engine.types import (
     LoadedModel,
     LoadOptions,
     Message,
+    ModelInfo,
     Outcome,
     Sampling,
     TextPart,
@@ -141,3 +142,14 @@ class Driver:
     def _check(self) -> None:
         if self._stop.is_set():
             raise Cancelled
+
+
+def sampler_of(info: ModelInfo) -> Sampling:
+    """The sampler stored in the model file, as `litert-lm benchmark` uses it."""
+    base, own = Sampling(seed=42), info.sampler
+    return msgspec.structs.replace(
+        base,
+        temperature=base.temperature if own.temperature is None else own.temperature,
+        top_p=base.top_p if own.top_p is None else own.top_p,
+        top_k=base.top_k if own.top_k is None else own.top_k,
+    )

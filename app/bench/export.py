@@ -54,9 +54,9 @@ def table(record: Record) -> str:
     """One line per test and leg, in the manner of llama-bench."""
     head = (
         "model", "backend", "spec", "test", "reps", "prefill t/s", "decode t/s", "TTFT",
-        "acceptance", "tokens/step", "speedup [95 % CI]", "stop",
+        "acceptance", "tokens/step", "speedup [95 % CI]", "peak memory", "stop",
     )  # fmt: skip
-    lines = [f"| {' | '.join(head)} |", "| --- | --- | --- | --- |" + " ---: |" * 7 + " --- |"]
+    lines = [f"| {' | '.join(head)} |", "| --- | --- | --- | --- |" + " ---: |" * 8 + " --- |"]
     for test, item in tests(record):
         for spec, leg in legs(item):
             on = spec == "on"
@@ -72,6 +72,7 @@ def table(record: Record) -> str:
                 words.percent(item.acceptance) if on else "",
                 fmt.fixed(leg.tokens_per_step, 2) if on else "",
                 _interval(item) if on else "",
+                fmt.size(leg.peak_memory),
                 stops(record, item.key, speculative=on),
             )
             lines.append(f"| {' | '.join(cells)} |")
@@ -128,7 +129,7 @@ CSV_HEAD = (
     "decode_median", "decode_min", "decode_max", "prefill_mean", "prefill_std", "ttft_mean",
     "ttft_std", "tokens_per_step", "acceptance", "acceptance_source", "speedup", "speedup_low",
     "speedup_high", "pairs", "verdict", "same", "compared", "load_first_s", "load_warm_s",
-    "peak_memory", "complete",
+    "peak_memory", "complete", "leg_peak_memory", "leg_peak_memory_source",
 )  # fmt: skip
 
 
@@ -162,6 +163,7 @@ def _csv_row(record: Record, test: str, spec: str, item: Group, leg: Leg) -> lis
     values += [ratio.value, ratio.low, ratio.high, ratio.pairs] if ratio else [None] * 4
     values += [item.verdict.value, item.same, item.compared, record.load_first_s]
     values += [record.load_warm_s, record.peak_memory, record.complete]
+    values += [leg.peak_memory, record.memory_source if leg.peak_memory else None]
     return [_safe_cell(value) for value in values]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -35,6 +35,9 @@ class Ledger:
         self.model = display_name(plan.model_path)
         self._rates: dict[str, float] = {}
         self._peak: int | None = None
+        self.peaks: dict[tuple[str, bool], int] = {}
+        """Peak memory in bytes by group and leg, of processes in which only that leg ran."""
+        self.memory_source = ""
 
     @property
     def empty(self) -> bool:
@@ -46,6 +49,13 @@ class Ledger:
             self._rates[key] = report.acceptance_rate
         if report.peak_memory is not None:
             self._peak = max(self._peak or 0, report.peak_memory)
+
+    def used(self, peaks: Mapping[str, int | None], source: str, *, on: bool) -> None:
+        """Takes peak memory by group, of a process in which only one leg ran."""
+        for key, peak in peaks.items():
+            if key and peak is not None:
+                self.peaks[key, on] = max(self.peaks.get((key, on), 0), peak)
+                self.memory_source = source
 
     def synthetic_lost(self) -> None:
         """The synthetic test's speculating send did not end: its life counts for nothing."""
@@ -63,7 +73,9 @@ class Ledger:
         plan = self._plan
         compared, differences = self._texts()
         groups = summary.classes(self.samples, self._rates, compared, differences)
+        groups = tuple(summary.with_memory(g, self.peaks) for g in groups)
         whole = summary.overall(self.samples, groups, compared, differences)
+        whole = summary.with_memory(whole, self.peaks, groups) if whole else None
         if self.on_missing is not None:
             groups = tuple(summary.without_on(g) for g in groups)
             whole = summary.without_on(whole) if whole else None
@@ -76,18 +88,23 @@ class Ledger:
             samples=(*self.samples, *self.depth, *self.synthetic),
             overall=whole,
             groups=groups,
-            depths=summary.depth_groups(self.depth, self._rates),
+            depths=tuple(
+                summary.with_memory(g, self.peaks)
+                for g in summary.depth_groups(self.depth, self._rates)
+            ),
             synthetic=summary.synthetic(
                 self.synthetic,
                 plan.prefill_tokens,
                 plan.decode_tokens,
                 self._rates.get("synthetic"),
+                peaks=self.peaks,
                 overdue=self.synthetic_overdue,
             ),
             differences=tuple(differences),
             load_first_s=self.first_load,
             load_warm_s=statistics.median(self.loads) if self.loads else None,
             peak_memory=self._peak,
+            memory_source=self.memory_source,
             complete=not stopped,
             stopped=stopped,
             on_missing=self.on_missing,

@@ -100,7 +100,7 @@ def table(
         if index == 0 and test not in ("all", *words.WORKLOADS):
             name = test
         rows.append(_row(name, group))
-        tips.append(_tips(group))
+        tips.append(_tips(group, record.memory_source))
     against = _against(record, baseline)
     if against:
         rows.insert(1, against)
@@ -119,10 +119,11 @@ def _row(name: str, group: Group) -> tuple[str, ...]:
         words.seconds(on.ttft.mean if on.ttft else None),
         words.percent(group.acceptance),
         words.same_text(group.same, group.compared),
+        words.memory(off.peak_memory, on.peak_memory),
     )
 
 
-def _tips(group: Group) -> tuple[str, ...]:
+def _tips(group: Group, memory_source: str) -> tuple[str, ...]:
     ratio = group.speedup
     interval = words.speedup_line(ratio.value, ratio.low, ratio.high) if ratio else ""
     steps = group.on.tokens_per_step
@@ -137,7 +138,14 @@ def _tips(group: Group) -> tuple[str, ...]:
         _spread_tip(group.on.ttft, "s", 3),
         f"{source}{per_step}",
         words.GREEDY_NOTE if group.compared else "",
+        _memory_tip(group, memory_source),
     )
+
+
+def _memory_tip(group: Group, source: str) -> str:
+    sides = (("off", group.off.peak_memory), ("on", group.on.peak_memory))
+    told = fmt.DOT.join(f"{name} {fmt.size(peak)}" for name, peak in sides if peak is not None)
+    return f"{words.PEAK_MEMORY}: {told}\n{source}" if told else ""
 
 
 def _leg_tip(leg: Leg) -> str:
@@ -186,7 +194,19 @@ def _against(record: Record, baseline: Record | None) -> tuple[str, ...]:
         tell(mine.on.ttft, base.on.ttft, higher=False),
         "",
         "",
+        _memory_change(mine, base),
     )
+
+
+def _memory_change(mine: Group, base: Group) -> str:
+    """Of the leg with speculation, or of the other where that did not run."""
+    for a, b in (
+        (mine.on.peak_memory, base.on.peak_memory),
+        (mine.off.peak_memory, base.off.peak_memory),
+    ):
+        if a is not None and b is not None:
+            return words.change(statistics.change(a, b, higher_is_better=False))
+    return fmt.DASH
 
 
 def place(record: Record) -> str:

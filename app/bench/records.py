@@ -131,7 +131,8 @@ class Ratio(msgspec.Struct, frozen=True):
 
 
 class Leg(msgspec.Struct, frozen=True, kw_only=True):
-    """Figures of one side; each None without a single known value."""
+    """Figures of one side; each None without a single known value. `peak_memory` is of an
+    engine process in which only this side ran (`Record.memory_source`)."""
 
     decode: Spread | None = None
     prefill: Spread | None = None
@@ -139,6 +140,7 @@ class Leg(msgspec.Struct, frozen=True, kw_only=True):
     tokens_per_step: float | None = None
     steps: int | None = None
     decode_tokens: int | None = None
+    peak_memory: int | None = None
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,7 +208,9 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One comparison, whole or cut short (`complete` False; `stopped` says why: "cancelled"
     or an error code). `model_key` names the exact file: size, mtime and a hash of its name.
-    `on_missing` is why the model cannot load with speculation here; only off was measured."""
+    `on_missing` is why the model cannot load with speculation here; only off was measured.
+    `peak_memory` is of the engine process, the largest of all its lives; that of each leg is
+    in its `Leg`, and `memory_source` says how it was read ("" where it was not)."""
 
     id: str
     model: str
@@ -222,6 +226,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     load_first_s: float | None = None
     load_warm_s: float | None = None
     peak_memory: int | None = None
+    memory_source: str = ""
     complete: bool = True
     stopped: str = ""
     on_missing: ErrorInfo | None = None
@@ -231,7 +236,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """Where a running comparison is. `phase`: "load_first", "load", "warmup", "measure",
-    "depth", "synthetic". `done`/`total` count sends; `eta_s` is None until something is
+    "memory", "depth", "synthetic". `done`/`total` count sends; `eta_s` is None until something is
     known. `off_tps`/`on_tps` are means so far."""
 
     phase: str

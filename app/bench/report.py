@@ -21,8 +21,7 @@ def text(record: Record) -> str:
         lines += [why_partial(record), ""]
     if record.on_missing is not None:
         lines += [why_off_only(record), ""]
-    lines += table(record)
-    lines += [""]
+    lines += [*table(record), "", *legs_table(record), ""]
     lines += [difference_line(record)] if difference_line(record) else []
     lines += [*notes(record), environment(record.environment), memory(record)]
     lines += ["", "Repeat with:", f"  {export.reproduce(record.plan)}"]
@@ -96,7 +95,32 @@ def table(record: Record) -> list[str]:
                 words.same_text(group.same, group.compared),
             ]
         )
-    widths = [max(len(r[i]) for r in rows) for i in range(len(head))]
+    return _aligned(rows)
+
+
+def legs_table(record: Record) -> list[str]:
+    """One line per test and leg: what the first table has no room for."""
+    rows = [["", "decode median", "min – max", "prefill tok/s", "TTFT median", "peak memory"]]
+    for test, group in export.tests(record):
+        for spec, leg in export.legs(group):
+            rows.append(
+                [
+                    f"{words.WORKLOADS.get(test, test)}, {spec}",
+                    fmt.tps(leg.decode.median if leg.decode else None),
+                    words.span(leg.decode.low, leg.decode.high) if leg.decode else fmt.DASH,
+                    words.plus_minus(leg.prefill.mean, leg.prefill.std)
+                    if leg.prefill
+                    else fmt.DASH,
+                    words.seconds(leg.ttft.median if leg.ttft else None),
+                    fmt.size(leg.peak_memory),
+                ]
+            )
+    return _aligned(rows)
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """Names to the left, numbers to the right."""
+    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
     return [
         "  ".join(
             cell.rjust(width) if column else cell.ljust(width)
@@ -158,8 +182,9 @@ def environment(env: Environment) -> str:
 
 
 def memory(record: Record) -> str:
-    """Load times and peak memory."""
+    """Load times and peak memory, with how the legs' was read."""
     first = "" if record.load_first_s is None else f"first load {record.load_first_s:.2f} s"
     warm = "" if record.load_warm_s is None else f"later loads {record.load_warm_s:.2f} s"
     peak = "" if record.peak_memory is None else f"peak memory {fmt.size(record.peak_memory)}"
-    return fmt.DOT.join(p for p in (first, warm, peak) if p)
+    source = record.memory_source and f"memory of the legs: {record.memory_source}"
+    return fmt.DOT.join(p for p in (first, warm, peak, source) if p)

@@ -9,7 +9,9 @@ its whole life. So every class, every depth and the synthetic test has a life of
 load, one unrecorded round of the very same prompts on both legs, the timed rounds, unload.
 Off sends draft nothing and greedy drafting repeats exactly, so the life's rate is the rate
 of the timed on-leg. Both legs share the life, loaded with the drafter in place: they differ
-in the per-conversation switch alone. Every send has a fresh conversation. (Google's
+in the per-conversation switch alone. Every send has a fresh conversation. The memory of a
+leg is read in two further lives, with and without the drafter, where nothing is timed.
+(Google's
 `litert-lm benchmark` makes an engine for every run instead: on a GPU its figures hold the
 first use of each engine, which a chat meets once.)
 """
@@ -26,12 +28,13 @@ import msgspec
 
 from app.bench import depth, environment, schedule, summary
 from app.bench.disk import room_for_cache
-from app.bench.driver import Cancelled, Driver, Overdue
+from app.bench.driver import Cancelled, Driver, Overdue, sampler_of
 from app.bench.ledger import Ledger, to_sample
+from app.bench.peak import OWN, PeakMeter
 from app.bench.records import Plan, Progress, Prompt, Record, Sample, Workload
 from engine.errors import EngineCrashed, EngineError, LoadError
 from engine.protocol import Engine
-from engine.types import LoadedModel, LoadOptions, Message, ModelInfo, Outcome, Sampling
+from engine.types import LoadedModel, LoadOptions, Message, Outcome
 
 SYNTHETIC = Prompt("synthetic", Workload.OWN, "Hello")
 
@@ -66,6 +69,7 @@ class Runner:
         self._started = 0.0
         self._padding = plan.sampling
         self._padded_on = plan.padded_on
+        self._drafted = False
         self._slowest_off = 0.0
 
     def cancel(self) -> None:
@@ -86,6 +90,7 @@ class Runner:
             try:
                 self._prepare_cache(Path(scratch))
                 self._classes()
+                self._memory()
                 self._depths()
                 self._padded()
             except Cancelled:
@@ -120,19 +125,11 @@ class Runner:
         """One engine from load to unload; its rate is stored under `key`."""
         plan = self._plan
         self._tell(phase)
-        options = LoadOptions(
-            model_path=plan.model_path,
-            backend=plan.backend,
-            context_tokens=plan.context_tokens,
-            threads=plan.threads,
-            cache=plan.cache,
-            cache_dir=self._cache,
-            speculative=self._ledger.on_missing is None
-            and (self._padded_on if padded else bool(plan.prompts)),
-            gpu_float16=plan.gpu_float16,
-            prefill_tokens=plan.prefill_tokens if padded else 0,
-            decode_tokens=plan.decode_tokens if padded else 0,
-        )
+        wanted = self._padded_on if padded else bool(plan.prompts)
+        options = self._options(speculative=wanted and self._ledger.on_missing is None)
+        if padded:
+            sizes = {"prefill_tokens": plan.prefill_tokens, "decode_tokens": plan.decode_tokens}
+            options = msgspec.structs.replace(options, **sizes)
         loaded = self._load(options)
         self._ledger.loads.append(loaded.load_seconds)
         if self._ledger.environment is None:
@@ -141,7 +138,23 @@ class Runner:
             yield loaded
         finally:
             with suppress(EngineCrashed):
-                self._ledger.ended(key, self._engine.unload())
+                report = self._engine.unload()
+                self._ledger.ended(key, report)
+                if not loaded.options.speculative:
+                    self._ledger.used({key: report.peak_memory}, OWN, on=False)
+
+    def _options(self, *, speculative: bool) -> LoadOptions:
+        plan = self._plan
+        return LoadOptions(
+            model_path=plan.model_path,
+            backend=plan.backend,
+            context_tokens=plan.context_tokens,
+            threads=plan.threads,
+            cache=plan.cache,
+            cache_dir=self._cache,
+            speculative=speculative,
+            gpu_float16=plan.gpu_float16,
+        )
 
     def _load(self, options: LoadOptions) -> LoadedModel:
         """Loads with the drafter; where only that fails, goes on without it and notes why, so
@@ -152,14 +165,15 @@ class Runner:
             loaded = self._driver.load(options)
             if loaded.info.supports_mtp is False:
                 raise LoadError("no_drafter", name=self._ledger.model)
-            return loaded
         except (LoadError, EngineCrashed) as error:
-            if error.code == "no_drafter" and self._plan.prompts:
+            if self._drafted or (error.code == "no_drafter" and self._plan.prompts):
                 raise
             loaded = self._driver.load(msgspec.structs.replace(options, speculative=False))
             self._ledger.on_missing = error.info()
-            self._total = self._done + (self._total - self._done) // 2
-            return loaded
+            self._total = schedule.sends(self._plan, on=False)
+        else:
+            self._drafted = True
+        return loaded
 
     def _classes(self) -> None:
         for workload, prompts in schedule.by_class(self._plan.prompts).items():
@@ -169,6 +183,27 @@ class Runner:
 
     def _possible(self, sends: Iterator[schedule.Send]) -> Iterator[schedule.Send]:
         return (s for s in sends if not s.speculative or self._ledger.on_missing is None)
+
+    def _memory(self) -> None:
+        """Peak memory of each leg in a process of its own: the engine as a person has it who
+        leaves speculation off, and the one with the drafter. Where only the first can run,
+        the timed lives were that already."""
+        if self._ledger.on_missing is not None or not self._plan.prompts:
+            return
+        for on in (False, True):
+            self._tell("memory")
+            meter = PeakMeter(self._driver.load(self._options(speculative=on)).pid)
+            try:
+                for prompt in schedule.memory_prompts(self._plan.prompts):
+                    send = schedule.Send(prompt, schedule.WARM_UP, on)
+                    self._tell("memory", send)
+                    with meter.of(prompt.workload.value), self._counted():
+                        self._driver.send(send, self._plan.sampling, self._plan.max_tokens)
+            finally:
+                with suppress(EngineCrashed):
+                    report = self._engine.unload()
+                    self._ledger.ended("", report)
+                    self._ledger.used(meter.whole(report.peak_memory), meter.source, on=on)
 
     def _depths(self) -> None:
         plan = self._plan
@@ -213,15 +248,21 @@ class Runner:
         warm_up = send.repetition == schedule.WARM_UP
         phase = "measure" if part == "suite" else part
         self._tell("warmup" if warm_up else phase, send, share)
-        before = self._clock()
-        outcome = self._send(send, tuple(history), padded=part == "synthetic")
-        self._sending_s += self._clock() - before
-        self._done += 1
+        with self._counted():
+            outcome = self._send(send, tuple(history), padded=part == "synthetic")
         if warm_up:
             return
         into.append(to_sample(send, outcome, part=part, order=self._done, share=share))
         if send.repetition == 0 and part == "suite":
             self._ledger.texts[send.prompt.id, send.speculative] = outcome
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """One send that ended, for the time left."""
+        before = self._clock()
+        yield
+        self._sending_s += self._clock() - before
+        self._done += 1
 
     def _send(self, send: schedule.Send, history: tuple[Message, ...], *, padded: bool) -> Outcome:
         if not padded:
@@ -254,17 +295,6 @@ class Runner:
                 on_tps=on,
             )
         )
-
-
-def sampler_of(info: ModelInfo) -> Sampling:
-    """The sampler stored in the model file, as `litert-lm benchmark` uses it."""
-    base, own = Sampling(seed=42), info.sampler
-    return msgspec.structs.replace(
-        base,
-        temperature=base.temperature if own.temperature is None else own.temperature,
-        top_p=base.top_p if own.top_p is None else own.top_p,
-        top_k=base.top_k if own.top_k is None else own.top_k,
-    )
 
 
 __all__ = ["Cancelled", "Runner"]

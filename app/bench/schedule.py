@@ -57,6 +57,11 @@ def padded(prompt: Prompt, runs: int, *, on: bool) -> Iterator[Send]:
     return (send for send in rounds((prompt,), runs) if on or not send.speculative)
 
 
+def memory_prompts(prompts: Sequence[Prompt]) -> tuple[Prompt, ...]:
+    """The longest prompt of each class: what is sent while the memory of a leg is read."""
+    return tuple(max(mine, key=lambda p: len(p.text)) for mine in by_class(prompts).values())
+
+
 def depth_prompts(plan: Plan) -> tuple[Prompt, ...]:
     """Up to two short prompts, of different classes if there are such."""
     short = [p for p in plan.prompts if len(p.text) <= SHORT]
@@ -68,9 +73,13 @@ def depth_runs(plan: Plan) -> int:
     return min(plan.runs, DEPTH_RUNS)
 
 
-def sends(plan: Plan) -> int:
-    """How many sends the whole plan makes, warm-ups included."""
+def sends(plan: Plan, *, on: bool = True) -> int:
+    """How many sends the whole plan makes, warm-ups included; `on` False where speculation
+    cannot run."""
     pairs = len(plan.prompts) * (plan.runs + 1)
     pairs += len(plan.depths) * len(depth_prompts(plan)) * (depth_runs(plan) + 1)
     count = plan.runs + 1 if plan.prefill_tokens and plan.decode_tokens else 0
+    if not on:
+        return pairs + count
+    pairs += len(memory_prompts(plan.prompts))
     return 2 * pairs + count * (2 if plan.padded_on else 1)

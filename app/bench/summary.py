@@ -20,11 +20,17 @@ from app.bench.records import (
     Workload,
 )
 
+ALL = "all"
+"""Key of the group that holds every class."""
+
 MIN_TOKENS = 8
 """A shorter answer has no decode speed worth the name; such pairs are left out."""
 
 Rates = Mapping[str, float]
 """Acceptance rate of an engine life by the key of the group it belongs to."""
+
+Peaks = Mapping[tuple[str, bool], int]
+"""Peak memory in bytes by the key of a group and the leg that ran alone."""
 
 
 def usable(sample: Sample) -> bool:
@@ -122,7 +128,7 @@ def overall(
         return None
     rate, source = acceptance(groups)
     return group(
-        "all",
+        ALL,
         samples,
         acceptance=rate,
         source=source,
@@ -163,18 +169,34 @@ def without_on(item: Group) -> Group:
     return msgspec.structs.replace(item, verdict=Verdict.CANNOT)
 
 
+def with_memory(item: Group, peaks: Peaks, parts: Sequence[Group] = ()) -> Group:
+    """The group with the peak memory of its legs; one that was not read by itself has the
+    largest of its parts."""
+
+    def told(side: Leg, *, on: bool) -> Leg:
+        peak = peaks.get((item.key, on))
+        if peak is None:
+            legs = (part.on if on else part.off for part in parts)
+            peak = max((leg.peak_memory or 0 for leg in legs), default=0) or None
+        return msgspec.structs.replace(side, peak_memory=peak)
+
+    off, on = told(item.off, on=False), told(item.on, on=True)
+    return msgspec.structs.replace(item, off=off, on=on)
+
+
 def synthetic(
     samples: Sequence[Sample],
     prefill: int,
     decode: int,
     rate: float | None,
     *,
+    peaks: Peaks,
     overdue: bool = False,
 ) -> Synthetic | None:
     """The synthetic test as one value; None before its first timed send."""
     if not samples:
         return None
-    whole = group("synthetic", samples, acceptance=rate)
+    whole = with_memory(group("synthetic", samples, acceptance=rate), peaks)
     return Synthetic(
         prefill_tokens=prefill,
         decode_tokens=decode,

@@ -232,6 +232,30 @@ def test_environment_and_memory_are_known(measured: Record) -> None:
     assert measured.load_warm_s is not None
 
 
+def test_memory_of_each_leg_is_its_own(measured: Record) -> None:
+    """The drafter takes some MB; without it the process is smaller."""
+    whole = measured.overall
+    assert whole is not None
+    off, on = whole.off.peak_memory, whole.on.peak_memory
+    assert off is not None
+    assert on is not None
+    assert 20_000_000 < off < on <= (measured.peak_memory or 0)
+    assert measured.memory_source.startswith("own process for each leg")
+    for group in measured.groups:
+        assert (group.off.peak_memory or 0) <= off
+
+
+def test_engine_does_not_tell_the_size_of_the_program_that_started_it(
+    engine: HostedEngine, demo_model: Path, tmp_path: Path
+) -> None:
+    large = bytearray(600_000_000)
+    large[::4096] = b"x" * len(large[::4096])
+    engine.load(LoadOptions(model_path=str(demo_model), cache_dir=str(tmp_path / "cache")))
+    peak = engine.unload().peak_memory
+    assert peak is not None
+    assert 20_000_000 < peak < len(large) / 2
+
+
 def test_cancel_in_the_middle_of_a_send(
     engine: HostedEngine, demo_model: Path, tmp_path: Path
 ) -> None:

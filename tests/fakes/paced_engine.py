@@ -74,7 +74,7 @@ class PacedEngine:
             load_seconds=2.0 if self.loads == 1 else 0.3 + 0.1 * self.loads,
             context_tokens=options.context_tokens or 1024,
             library_version="0.18.1",
-            pid=1,
+            pid=0,
         )
         return self.loaded
 
@@ -128,7 +128,7 @@ class PacedEngine:
         self.loaded = None
         drafted, self._speculated = self._speculated, False
         rate = self.rates.pop(0) if self.rates and drafted else None
-        return UnloadReport(acceptance_rate=rate, peak_memory=1000 + self.loads)
+        return UnloadReport(acceptance_rate=rate, peak_memory=1_000_000 * self.loads)
 
     def close(self) -> None:
         self.unload()

@@ -46,7 +46,7 @@ def test_table_names_every_test_and_both_legs(record: Record) -> None:
     tests = [line.split(" | ")[3] for line in lines[2:]]
     assert tests == [t for t in ("writing", "rewrite", "all", "@ 0%", "@ 50%", "pp64+tg32")
                      for _ in range(2)]  # fmt: skip
-    assert {line.count("|") for line in lines} == {13}
+    assert {line.count("|") for line in lines} == {14}
     assert "57.5 %" in lines[3]
     assert "57.5 %" not in lines[2], "acceptance belongs to the on leg"
     assert "limit 3" in lines[2]

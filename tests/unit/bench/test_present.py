@@ -59,7 +59,7 @@ def test_table_is_brief_first_and_whole_with_details(model: Path) -> None:
         "CPU, 2 threads", "Free writing", "Rewrite", "@ 50%", "pp8+tg8",
     ]  # fmt: skip
     assert view.brief == 1
-    assert {len(row) for row in view.rows} == {len(view.head)} == {8}
+    assert {len(row) for row in view.rows} == {len(view.head)} == {9}
     assert "median" in view.tips[0][1]
     assert "engine log" in view.tips[0][6]
     assert "tokens/step (from the stream)" in view.tips[0][2]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import os
+import sys
 import threading
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 from app.auto_spec import AutoSpec
 from app.bench import export, present, report, schedule, workloads
 from app.bench import runner as runner_module
+from app.bench.peak import OWN, RESET, PeakMeter
 from app.bench.records import (
     SOURCE_LOG,
     SOURCE_LOG_WEIGHTED,
@@ -71,13 +75,13 @@ def test_each_class_has_an_engine_life_of_its_own_and_its_rate(model: str) -> No
     """Rates come in the order of lives; the first load speculates in no send, so has none."""
     engine = PacedEngine(rates=[0.6, 0.3])
     record = Runner(engine, make_plan(model, classes=2)).run()
-    assert [e[0] for e in engine.log if e[0] != "send"] == ["load", "unload"] * 3
+    assert [e[0] for e in engine.log if e[0] != "send"] == ["load", "unload"] * 5
     assert [g.acceptance for g in record.groups] == [0.6, 0.3]
     assert {g.acceptance_source for g in record.groups} == {SOURCE_LOG}
     assert record.overall is not None
     assert record.overall.acceptance == pytest.approx(0.45)
     assert record.overall.acceptance_source == SOURCE_LOG_WEIGHTED
-    assert all(options.speculative for options in loads(engine))
+    assert [options.speculative for options in loads(engine)] == [True, True, True, False, True]
 
 
 def test_life_holds_nothing_but_the_prompts_of_its_class_warm_up_included(model: str) -> None:
@@ -86,7 +90,7 @@ def test_life_holds_nothing_but_the_prompts_of_its_class_warm_up_included(model:
     plan = make_plan(model, runs=3)
     Runner(engine, plan).run()
     counts = {p.text: 0 for p in plan.prompts}
-    for request in requests(engine):
+    for request in requests(engine)[: -2 * len(schedule.memory_prompts(plan.prompts))]:
         counts[request.message.text] += 1
     assert set(counts.values()) == {2 * (plan.runs + 1)}
 
@@ -144,8 +148,39 @@ def test_tokens_per_step_comes_from_the_stream(model: str) -> None:
 def test_first_and_later_loads_and_peak_memory(model: str) -> None:
     record = Runner(PacedEngine(), make_plan(model, classes=2)).run()
     assert (record.load_first_s, record.load_warm_s) == (2.0, pytest.approx(0.55))
-    assert record.peak_memory == 1003
+    assert record.peak_memory == 5_000_000
     assert record.environment.cache == "disk, cold"
+
+
+def test_each_leg_has_its_memory_read_in_a_process_of_its_own(model: str) -> None:
+    """Two more lives, without and with the drafter, in which only that leg runs; they give no
+    speed and no load time."""
+    engine = PacedEngine()
+    plan = make_plan(model, classes=2)
+    record = Runner(engine, plan).run()
+    last = engine.log[[i for i, e in enumerate(engine.log) if e[0] == "load"][-2] :]
+    assert [e[0] for e in last] == ["load", "send", "send", "unload"] * 2
+    sides = [e[1].speculative for e in last if e[0] != "unload"]  # type: ignore[attr-defined]
+    assert sides == [False] * 3 + [True] * 3
+    assert len(record.samples) == 2 * 2 * 2 * 2
+    assert record.overall is not None
+    assert (record.overall.off.peak_memory, record.overall.on.peak_memory) == (4_000_000, 5_000_000)
+    assert record.memory_source == OWN, "nothing is known of a process that is not there"
+    assert record.groups[0].off.peak_memory is None
+    shown = present.table(record)
+    assert shown[0][0][-1] == "4 → 5 MB"
+    assert "off 4 MB · on 5 MB" in shown[1][0][-1]
+    rows = list(csv.DictReader(export.to_csv([record]).splitlines()))
+    told = {(r["test"], r["spec"]): r["leg_peak_memory"] for r in rows}
+    assert (told["all", "off"], told["all", "on"], told["writing", "on"]) == (
+        "4000000",
+        "5000000",
+        "",
+    )
+    assert [line.split(" | ")[-2] for line in export.table(record).splitlines()[-2:]] == [
+        "4 MB", "5 MB",
+    ]  # fmt: skip
+    assert "memory of the legs: own process for each leg" in report.text(record)
 
 
 def test_first_load_uses_an_empty_cache_of_its_own(model: str, tmp_path: Path) -> None:
@@ -272,14 +307,15 @@ def test_progress_counts_every_send_and_knows_the_time_left(model: str) -> None:
     assert events[0].eta_s is None
     sends = [e for e in events if e.speculative is not None]
     assert [e.done for e in sends] == list(range(schedule.sends(plan)))
-    assert all(e.total == 24 for e in events)
+    assert all(e.total == 28 for e in events)
     assert sends[-1].eta_s == pytest.approx(1.0)
     assert sends[-1].workload is Workload.REWRITE
+    assert [e.phase for e in sends[-4:]] == ["memory"] * 4
     assert sends[-1].off_tps == pytest.approx(50)
 
 
 def test_depth_sweep_fills_the_context(model: str) -> None:
-    engine = PacedEngine(rates=[0.5, 0.4, 0.3])
+    engine = PacedEngine(rates=[0.5, 0.9, 0.4, 0.3])
     plan = make_plan(model, classes=1, runs=2, depths=(0.0, 0.5), context_tokens=2048)
     record = Runner(engine, plan).run()
     assert [g.key for g in record.depths] == ["0", "50"]
@@ -413,3 +449,32 @@ def test_stop_reasons_and_chunk_times_are_recorded(model: str) -> None:
     record = Runner(PacedEngine(reason=FinishReason.END), make_plan(model, runs=2)).run()
     assert {s.reason for s in record.samples} == {FinishReason.END}
     assert all(bool(s.chunk_times) == (s.repetition == 0) for s in record.samples)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system must keep the peak")
+def test_peak_of_each_part_is_its_own() -> None:
+    """Of this very process: a part that takes 80 MB says so, the next one no longer does."""
+    meter = PeakMeter(os.getpid())
+    for part, size in (("large", 80_000_000), ("small", 1)):
+        with meter.of(part):
+            taken = bytearray(size)
+            taken[::4096] = b"x" * len(taken[::4096])
+            del taken
+    peaks = meter.whole(None)
+    assert meter.source == RESET
+    assert (peaks["large"] or 0) - (peaks["small"] or 0) > 60_000_000
+    assert peaks["all"] == peaks["large"]
+
+
+def test_load_that_fails_later_is_no_proof_that_speculation_cannot_run(model: str) -> None:
+    """It ran before in this comparison: what was measured stays, and the failure is told."""
+    engine = PacedEngine()
+
+    def on_load(number: int) -> None:
+        if number == 3:
+            engine.load_error = EngineCrashed("crashed")
+
+    engine.on_load = on_load
+    record = Runner(engine, make_plan(model, classes=2, runs=3)).run()
+    assert (record.stopped, record.on_missing) == ("crashed", None)
+    assert [g.verdict for g in record.groups] == [Verdict.FASTER]
