@@ -12,7 +12,6 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 import resources
-from app.engine_state import Phase
 from app.library import service
 from app.library.known_problems import KnownFile
 from engine.errors import EngineCrashed
@@ -67,6 +66,7 @@ def test_a_file_known_to_be_faulty_is_told_and_its_text_stays(
     entry = KnownFile(name="", bytes=len(data), sha256=hashlib.sha256(data).hexdigest(),
                       problem="byte_pieces", source="https://example.org")  # fmt: skip
     monkeypatch.setattr(service, "load", lambda: (entry,))
+    engine = ScriptedEngine(default=PIECES)
 
     async def body(me: Person) -> None:
         await me.ready()
@@ -83,12 +83,12 @@ def test_a_file_known_to_be_faulty_is_told_and_its_text_stays(
         card = library.tab.card(str(resources.DEMO_MODEL))
         await me.until(lambda: model_strings.KNOWN_PROBLEM in card.view().line)
         me.services.models.restart()
-        await me.until(lambda: me.services.state.phase is Phase.LOADING)
+        await me.until(lambda: len(engine.loads) == 2)
         await me.ready()
         await me.until(lambda: not library._tasks)
         assert all(n.key != "known_problem" for n in me.services.notices.open), "said once"
 
-    run(ScriptedEngine(default=PIECES), body)
+    run(engine, body)
 
 
 def test_the_first_drafting_answer_says_that_the_drafter_loads(run: Run) -> None:
@@ -110,7 +110,7 @@ def test_the_first_drafting_answer_says_that_the_drafter_loads(run: Run) -> None
         assert await waits(me) == "prefill", "it is there now"
         models = me.services.models
         models.restart()
-        await me.until(lambda: me.services.state.phase is Phase.LOADING)
+        await me.until(lambda: len(engine.loads) == 2)
         await me.ready()
         assert await waits(me) == "drafter", "a new engine has none"
         assert models.picked is not None
