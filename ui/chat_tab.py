@@ -16,6 +16,7 @@ from ui.controls import icon_button
 from ui.conversation_page import ConversationPage
 from ui.conversation_tabs import ConversationTabs
 from ui.notice_bar import NoticeBar
+from ui.resting_pages import RestingPages
 from ui.retire import retire
 from ui.status_header import StatusHeader
 from ui.theme import theme
@@ -52,6 +53,7 @@ class ChatTab(QWidget):
         self.notices = NoticeBar()
         self.tabs = ConversationTabs()
         self._pages: dict[str, ConversationPage] = {}
+        self._resting = RestingPages(self)
         self._stack = QStackedWidget()
         self._welcome: QWidget | None = None
         self._sidebar: QWidget | None = None
@@ -134,6 +136,7 @@ class ChatTab(QWidget):
             page.set_compact(self._compact)
             self._pages[view.key] = page
             self._stack.addWidget(page)
+            self._resting.opened(view.key, page.transcript)
             self.tabs.add(view)
             self.tabs.show()
         if select:
@@ -174,6 +177,7 @@ class ChatTab(QWidget):
         page = self._pages.pop(key, None)
         if page is None:
             return
+        self._resting.closed(key)
         self.tabs.remove(key)
         self._stack.removeWidget(page)
         retire(page)
@@ -257,4 +261,5 @@ class ChatTab(QWidget):
         page = self._pages.get(key)
         if page is not None:
             self._stack.setCurrentWidget(page)
+            self._resting.shown(key, page.transcript)
             self.current_changed.emit(key)

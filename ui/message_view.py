@@ -276,6 +276,15 @@ class MessageView(TurnText):
             self._name()
         return more
 
+    def settle(self) -> None:
+        super().settle()
+        if self._bubble is not None:
+            # From the inside out: each tells the next one its new size.
+            for inner in (self._bubble, self._bubble_row, self):
+                layout = inner.layout()
+                if layout is not None:
+                    layout.activate()
+
     def fit(self) -> None:
         """Makes the bubble as wide as its text, up to its share of the column."""
         if self._bubble is None or self._editor is not None:

@@ -1,7 +1,8 @@
-"""Themes for a window of turns: what is seen is made again at once, the rest when it is seen.
+"""A window of turns out of sight, and under a new theme.
 
-Restyling costs about a second per thousand widgets, so a conversation out of sight drops its
-widgets and builds them again when it is shown. Main thread only.
+A conversation out of sight can `rest`: it drops its widgets and builds them again when it is
+shown. A theme change asks for that, since restyling costs about a second per thousand
+widgets; of what is seen, only what is on screen is made again at once. Main thread only.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from ui.message_view import MessageView
 from ui.theme import theme
 from ui.turn_window import TurnWindow
 
+LEFT_S = 0.1
+"""What finding the reader's place again may spend on the turn that was on screen."""
 AHEAD = 900
 """Pixels above and below the screen within which a new look is given to what is there."""
 
@@ -23,6 +26,7 @@ class ThemedTurns(TurnWindow):
     def __init__(self) -> None:
         super().__init__()
         self._left_at: int | None = None
+        self._left_by = 0
         self._resting = False
         theme().changing.connect(self._on_theme_changing)
         theme().changed.connect(self._on_theme_changed)
@@ -36,18 +40,31 @@ class ThemedTurns(TurnWindow):
     def before_frame(self) -> None:
         self._wake()
 
+    def rest(self) -> bool:
+        """Drops the widgets while nobody sees them, and makes none until then; False when
+        they are needed. The reader finds the same place again."""
+        used = any(v.view.status == "streaming" or v.editing for v in self._views.values())
+        if used or self.isVisible():
+            return False
+        if self._left_at is None or self._views:
+            self._leave()
+        return True
+
+    def _leave(self) -> None:
+        self._left_at = self._first if self._follow else self._top_turn()
+        left = self.message_views()[self._left_at - self._first :][:1]
+        self._left_by = self.verticalScrollBar().value() - left[0].y() if left else 0
+        for view in self._views.values():
+            self._drop_view(view)
+        self._views.clear()
+        self._dirty.clear()
+        self._first = self._last = 0
+
     def _on_theme_changing(self) -> None:
-        """Out of sight nothing is restyled, which costs a second per thousand widgets: the
-        turns are made again when the conversation is shown."""
-        resting = not any(v.view.status == "streaming" or v.editing for v in self._views.values())
-        if self._views and not self.isVisible() and resting:
-            self._left_at = self._first if self._follow else self._top_turn()
-            for view in self._views.values():
-                self._drop_view(view)
+        views = list(self._views.values())
+        if views and self.rest():
+            for view in views:
                 QCoreApplication.sendPostedEvents(view, QEvent.Type.DeferredDelete.value)
-            self._views.clear()
-            self._dirty.clear()
-            self._first = self._last = 0
             return
         for view, top in self._tops():
             view.before_restyle(top, top + self.viewport().height())
@@ -80,7 +97,7 @@ class ThemedTurns(TurnWindow):
         return self._first + next((n for n, y in enumerate(ends) if y > top), 0)
 
     def _make_again(self) -> None:
-        """Builds what `_on_theme_changing` took away; the reader finds the place again."""
+        """Builds what `rest` took away; the reader finds the place again."""
         at, self._left_at = self._left_at, None
         if at is None or self._views or not self._turns:
             return
@@ -91,7 +108,10 @@ class ThemedTurns(TurnWindow):
         self.show_window_at(min(at, len(self._turns) - 1))
         view = self._views.get(self._turns[min(at, len(self._turns) - 1)].node_id)
         if view is not None:
-            self._scroll_to(view.mapTo(self._page, QPoint(0, 0)).y())
+            self._render_view(view, LEFT_S)
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+            self._settle()
+            self._scroll_to(view.y() + self._left_by)
         self._clock.request()
 
     def showEvent(self, event: QShowEvent) -> None:

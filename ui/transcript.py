@@ -36,6 +36,11 @@ class Transcript(ThemedTurns):
     # Turns
     def set_turns(self, turns: Sequence[TurnView]) -> None:
         """Replaces everything and goes to the end."""
+        if self._left_at is not None and not self._views and not self.isVisible():
+            self._turns, self._left_at, self._follow = list(turns), 0, True
+            self._reindex()
+            self._refresh_empty()
+            return
         self._left_at = None
         self.setUpdatesEnabled(False)
         for view in self._views.values():

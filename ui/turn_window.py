@@ -1,8 +1,8 @@
 """The window of turns that exist as widgets, on the reading column, rendered on frames.
 
-Only about a hundred turns exist as widgets; others are made when the reader comes near, one
-a frame, and text is rendered within a time budget. Main thread only. `Transcript` adds what
-the rest of the program sees.
+Only about fifty turns exist as widgets (each takes 0.3 MB); others are made when the reader
+comes near, one a frame, and text is rendered within a time budget. Main thread only.
+`Transcript` adds what the rest of the program sees.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ from ui.scroll_follower import NEAR, FollowingScrollArea
 from ui.theme import COLUMN
 from ui.views import TurnView
 
-WINDOW = 100
+WINDOW = 48
+SLACK = 16
+"""So many turns more than `WINDOW` are there before some are dropped."""
+FAR = 2 * NEAR
+"""Pixels off the screen from which on a turn may be dropped."""
 FIRST = 12
 """Turns built at once when a conversation opens; the rest of the window follows on frames."""
 MARGIN = 16
@@ -101,6 +105,10 @@ class TurnWindow(FollowingScrollArea):
         """The widget of a turn, None while it is outside the window."""
         return self._views.get(node_id)
 
+    def made(self) -> int:
+        """How many turns are widgets now."""
+        return len(self._views)
+
     def message_views(self) -> list[MessageView]:
         """Widgets of the window from top to bottom."""
         ids = (t.node_id for t in self._turns[self._first : self._last])
@@ -125,6 +133,7 @@ class TurnWindow(FollowingScrollArea):
         view.setMinimumWidth(40)
         self._views[turn.node_id] = view
         self._column.insertWidget(max(0, at - self._first), view)
+        view.show()  # the layout would do it on the next turn of the loop and count it as empty
         self._dirty[turn.node_id] = None
         return view
 
@@ -138,6 +147,8 @@ class TurnWindow(FollowingScrollArea):
             self._last = at + 1
             view = self._make_view(at)
             self._fit(view)
+        if not self._follow:
+            self._settle()
         self._trim_top()
         self._clock.request()
 
@@ -171,23 +182,34 @@ class TurnWindow(FollowingScrollArea):
         QGuiApplication.sendPostedEvents(self, QEvent.Type.LayoutRequest.value)
 
     def _trim_top(self) -> None:
-        """Drops widgets far above once the window is too large and the reader is below."""
-        if self._last - self._first <= WINDOW + 40 or not self._follow:
+        """Drops widgets far above once the window is too large; what is on screen stays."""
+        spare = self._last - self._first - WINDOW
+        if spare <= SLACK:
             return
-        while self._last - self._first > WINDOW:
-            view = self._views.pop(self._turns[self._first].node_id, None)
+        bar, first = self.verticalScrollBar(), self._first
+        kept = None if self._follow else self._kept_place()
+        while spare > 0:
+            view = self._views.get(self._turns[self._first].node_id)
             if view is not None:
-                self._drop_view(view)
+                if view.editing or view.y() + view.height() > bar.value() - FAR:
+                    break
+                self._drop_view(self._views.pop(view.view.node_id))
             self._first += 1
+            spare -= 1
+        if first != self._first and kept is not None:
+            self._keep_place(*kept)
 
     def _trim_bottom(self) -> None:
-        while self._last - self._first > WINDOW + 40:
+        limit = self.verticalScrollBar().value() + self.viewport().height() + FAR
+        while self._last - self._first > WINDOW + SLACK:
             turn = self._turns[self._last - 1]
-            if turn.status == "streaming":
+            view = self._views.get(turn.node_id)
+            if turn.status == "streaming" or (
+                view is not None and (view.editing or view.y() < limit)
+            ):
                 return
-            view = self._views.pop(turn.node_id, None)
             if view is not None:
-                self._drop_view(view)
+                self._drop_view(self._views.pop(turn.node_id))
             self._last -= 1
 
     def _on_edges(self) -> bool:
