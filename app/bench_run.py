@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
-from app.bench import progress_line
+from app.bench import progress_line, report
 from app.bench.records import Plan, Progress, Record
 from app.bench.runner import Cancelled, Runner
-from app.model_names import display_name
 from app.services import Services
 from engine.errors import EngineError
 from engine.protocol import Engine
 from ui import bench_strings as words
-from ui import strings
 from ui.bench_views import ProgressView
 
 
@@ -57,10 +54,7 @@ class BenchRun:
         except Cancelled:
             return None, words.CANCELLED_EMPTY
         except EngineError as error:
-            params = {"name": Path(plan.model_path).name, "path": plan.model_path}
-            params["model"] = display_name(plan.model_path)
-            params["backend"] = plan.backend.value
-            return None, strings.error(error.code, params | error.params, error.detail).sentence
+            return None, report.sentence(error.info(), plan)
         finally:
             self._runner = None
             self._over.set()

@@ -65,6 +65,7 @@ BUSY = "An answer is being written. Compare when it has ended, so that both can 
 RUNNING_ELSEWHERE = "A comparison is running already."
 PARTIAL = "Cut short: these are the results up to then."
 PARTIAL_ERROR = "Cut short by an error: {sentence}"
+QUIT_AT_ONCE = "Interrupted twice: ended at once, nothing more is printed or kept."
 CANCELLED_EMPTY = "Cancelled before anything was measured."
 SOFTWARE = "Software adapter: these speeds are not those of a graphics card."
 BUSY_MACHINE = (

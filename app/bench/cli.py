@@ -1,8 +1,9 @@
 """`tandem bench`: speculation off against on, from a terminal.
 
 The result goes to stdout, progress to stderr. The comparison runs on a thread of its own
-that owns the engine; the main thread waits and turns Ctrl+C into a cancel, after which what
-was measured is printed. Exit codes: 0 done, 1 failed or cut short (one line on stderr).
+that owns the engine; the main thread waits and turns signals into a cancel, after which what
+was measured is printed (`app.bench.job`). Exit codes: 0 done, 1 failed or cut short (one line
+on stderr).
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import argparse
 import contextlib
 import sqlite3
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TextIO
@@ -21,8 +21,9 @@ import msgspec
 import resources
 from app import paths as app_paths
 from app.bench import export, progress_line, report, workloads
+from app.bench.job import Interruptions, Job
 from app.bench.records import DEPTHS, GREEDY, Plan, Prompt, Record, Workload
-from app.bench.runner import Cancelled, Runner
+from app.bench.runner import Cancelled
 from app.bench.store import BenchmarkStore, StoreError
 from app.engine_factory import hosted_engine
 from app.model_names import display_name
@@ -120,6 +121,12 @@ def plan_of(args: argparse.Namespace, model: str, cache_dir: str) -> Plan:
 def main(argv: Sequence[str], *, engine_factory: EngineFactory | None = None) -> int:
     """Entry of the subcommand. `engine_factory` is for tests."""
     args = parser().parse_args(argv)
+    asked = Interruptions()
+    with asked.watched():
+        return _compare(args, asked, engine_factory or hosted_engine)
+
+
+def _compare(args: argparse.Namespace, asked: Interruptions, make: EngineFactory) -> int:
     where = app_paths.resolve()
     model = str(Path(args.model or _default_model(where)).absolute())
     plan = plan_of(args, model, str(where.engine_cache(model)))
@@ -130,9 +137,9 @@ def main(argv: Sequence[str], *, engine_factory: EngineFactory | None = None) ->
     if plan.prompts and info.supports_mtp is False:
         return _fail(words.NO_DRAFTER.format(model=display_name(model)))
     progress = progress_line.ProgressLine(sys.stderr)
-    job = _Job(plan, progress, lambda: (engine_factory or hosted_engine)(where))
+    job = Job(plan, progress.show, lambda: make(where))
     try:
-        record = job.wait()
+        record = job.wait(asked)
     finally:
         progress.done()
     if record is None:
@@ -141,71 +148,18 @@ def main(argv: Sequence[str], *, engine_factory: EngineFactory | None = None) ->
         if isinstance(job.error, EngineError):
             return _fail(_sentence(job.error, plan))
         raise job.error or RuntimeError("no result")
-    print(_format(record, args.form or "text"), flush=True)
-    backend = plan.backend.value
-    export.append_step_summary(
-        f"{export.markdown_row(record)}\n\n{export.table(record)}", strings.BACKENDS[plan.backend]
-    )
-    if not args.no_save:
+    if not args.no_save:  # before it is printed: whoever reads that may be gone
         _save(where, record, sys.stderr)
+    _tell(record, args.form or "text")
     if record.complete:
         return 0
-    if record.stopped == "cancelled":
-        return _fail(words.PARTIAL)
-    return _fail(f"{report.why_partial(record)} ({record.stopped}, {backend})")
+    return _fail(report.why_partial(record))
 
 
-class _Job:
-    """The comparison on its own thread, which owns the engine from making to closing it."""
-
-    def __init__(
-        self, plan: Plan, progress: progress_line.ProgressLine, make: Callable[[], Engine]
-    ) -> None:
-        self._plan = plan
-        self._progress = progress
-        self._make = make
-        self._runner: Runner | None = None
-        self._engine: Engine | None = None
-        self.record: Record | None = None
-        self.error: Exception | None = None
-        self._asked = False
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="bench")
-
-    def _run(self) -> None:
-        try:
-            self._engine = self._make()
-            try:
-                self._runner = Runner(self._engine, self._plan, self._progress.show)
-                self.record = self._runner.run()
-            finally:
-                self._engine.close()
-        except Exception as problem:
-            self.error = problem
-        finally:
-            self._ended.set()
-
-    def wait(self) -> Record | None:
-        """Blocks until it ends. The first Ctrl+C cancels, a second one ends the engine."""
-        try:
-            self._thread.start()
-        except KeyboardInterrupt:  # start() waits for the thread; on a busy machine long enough
-            self._interrupt()
-        while not self._ended.is_set():
-            try:
-                # Not join(): before CPython 3.12 an interrupted join takes the thread for dead.
-                self._ended.wait(0.2)
-            except KeyboardInterrupt:
-                self._interrupt()
-        self._thread.join()
-        return self.record
-
-    def _interrupt(self) -> None:
-        if self._runner is not None and not self._asked:
-            self._asked = True
-            self._runner.cancel()
-        elif self._engine is not None:
-            self._engine.kill()
+def _tell(record: Record, form: str) -> None:
+    """The result on stdout, and where GitHub shows the summary of a step."""
+    print(_format(record, form), flush=True)
+    export.append_step_summary(_markdown(record), strings.BACKENDS[record.plan.backend])
 
 
 def _default_model(where: Paths) -> str:
@@ -219,9 +173,19 @@ def _format(record: Record, form: str) -> str:
     if form == "csv":
         return export.to_csv([record]).rstrip("\n")
     if form == "md":
-        repeat = f"Repeat with: `{export.reproduce(record.plan)}`"
-        return f"{export.markdown_row(record)}\n\n{export.table(record)}\n\n{repeat}"
+        return f"{_markdown(record)}\n\nRepeat with: `{export.reproduce(record.plan)}`"
     return report.text(record)
+
+
+def _markdown(record: Record) -> str:
+    """Row and table; what they do not hold is said below them."""
+    parts = (
+        export.markdown_row(record),
+        export.table(record),
+        report.why_partial(record),
+        report.why_off_only(record),
+    )
+    return "\n\n".join(part for part in parts if part)
 
 
 def _save(where: Paths, record: Record, errors: TextIO) -> None:
@@ -233,11 +197,7 @@ def _save(where: Paths, record: Record, errors: TextIO) -> None:
 
 
 def _sentence(error: EngineError, plan: Plan) -> str:
-    params = {"name": Path(plan.model_path).name, "path": plan.model_path}
-    params |= {"model": display_name(plan.model_path), "backend": plan.backend.value}
-    params |= error.params
-    text = strings.error(error.code, params, error.detail).sentence
-    text = text.replace(words.CHAT_IS_SAFE, "")
+    text = report.sentence(error.info(), plan)
     if isinstance(error, BackendError) and plan.backend is Backend.GPU:
         return f"{text} {words.GPU_WAY_OUT}"
     return text

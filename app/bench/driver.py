@@ -32,6 +32,11 @@ _RUN_IDS = itertools.count(1 << 40)
 """Far away from the run ids of chats, so a late event of one is never taken for the other."""
 
 
+GRACE_S = 0.5
+"""A signal to a whole process group (a closed terminal, a stopped service) ends the engine
+process a moment before this one has heard of it: that is no crash."""
+
+
 class Cancelled(Exception):
     """The person stopped the comparison."""
 
@@ -63,8 +68,11 @@ class Driver:
         try:
             self._check()
             return self._engine.load(options)
-        except (LoadError, EngineCrashed):
+        except LoadError:
             self._check()
+            raise
+        except EngineCrashed:
+            self._check_after_death()
             raise
         finally:
             self._loading = False
@@ -96,7 +104,7 @@ class Driver:
             with self._deadline(run_id, deadline_s):
                 outcome = self._engine.generate(request, lambda _batch: self._stop_again(run_id))
         except EngineCrashed:
-            self._check()
+            self._check_after_death()
             raise
         finally:
             self._running = None
@@ -138,6 +146,10 @@ class Driver:
         had begun is lost there, so it is repeated here."""
         if self._stop.is_set():
             self._engine.cancel(run_id)
+
+    def _check_after_death(self) -> None:
+        self._stop.wait(GRACE_S)
+        self._check()
 
     def _check(self) -> None:
         if self._stop.is_set():

@@ -33,6 +33,7 @@ class Ledger:
         self.on_missing: ErrorInfo | None = None
         self.synthetic_overdue = False
         self.model = display_name(plan.model_path)
+        self._model_key = environment.model_key(plan.model_path)
         self._rates: dict[str, float] = {}
         self._peak: int | None = None
         self.peaks: dict[tuple[str, bool], int] = {}
@@ -68,7 +69,7 @@ class Ledger:
         samples = self.samples or self.depth or self.synthetic
         return _mean(samples, speculative=False), _mean(samples, speculative=True)
 
-    def record(self, cache_state: str, stopped: str) -> Record:
+    def record(self, cache_state: str, stopped: str, failure: ErrorInfo | None = None) -> Record:
         """`stopped` is "" for a whole comparison, else why it ended early."""
         plan = self._plan
         compared, differences = self._texts()
@@ -82,7 +83,7 @@ class Ledger:
         return Record(
             id=uuid.uuid4().hex,
             model=self.model,
-            model_key=environment.model_key(plan.model_path),
+            model_key=self._model_key,
             plan=plan,
             environment=self.environment or environment.capture(plan, None, cache_state),
             samples=(*self.samples, *self.depth, *self.synthetic),
@@ -107,6 +108,7 @@ class Ledger:
             memory_source=self.memory_source,
             complete=not stopped,
             stopped=stopped,
+            failure=failure,
             on_missing=self.on_missing,
         )
 

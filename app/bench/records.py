@@ -207,7 +207,8 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One comparison, whole or cut short (`complete` False; `stopped` says why: "cancelled"
-    or an error code). `model_key` names the exact file: size, mtime and a hash of its name.
+    or an error code, with the whole error in `failure`). `model_key` names the exact file as
+    it was at the start: size, mtime and a hash of its name.
     `on_missing` is why the model cannot load with speculation here; only off was measured.
     `peak_memory` is of the engine process, the largest of all its lives; that of each leg is
     in its `Leg`, and `memory_source` says how it was read ("" where it was not)."""
@@ -229,6 +230,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     memory_source: str = ""
     complete: bool = True
     stopped: str = ""
+    failure: ErrorInfo | None = None
     on_missing: ErrorInfo | None = None
     notes: str = ""
     baseline: bool = False

@@ -6,7 +6,9 @@ import time
 from pathlib import Path
 
 from app.bench import export
-from app.bench.records import Environment, Group, Record
+from app.bench.records import Environment, Group, Plan, Record
+from app.model_names import display_name
+from engine.types import ErrorInfo
 from ui import bench_strings as words
 from ui import format as fmt
 from ui import strings
@@ -60,8 +62,17 @@ def why_partial(record: Record) -> str:
         return ""
     if record.stopped == "cancelled":
         return words.PARTIAL
-    params = {"name": record.model}
-    return words.PARTIAL_ERROR.format(sentence=strings.error(record.stopped, params).sentence)
+    error = record.failure or ErrorInfo(record.stopped)
+    return words.PARTIAL_ERROR.format(sentence=sentence(error, record.plan, record.model))
+
+
+def sentence(error: ErrorInfo, plan: Plan, model: str = "") -> str:
+    """An error of the engine in one sentence, with the names of what was measured."""
+    params = {"name": Path(plan.model_path).name, "path": plan.model_path}
+    params |= {"model": model or display_name(plan.model_path)}
+    params |= {"backend": strings.BACKENDS[plan.backend], **error.params}
+    text = strings.error(error.code, params, error.detail).sentence
+    return text.replace(words.CHAT_IS_SAFE, "")
 
 
 def why_off_only(record: Record) -> str:
@@ -69,10 +80,7 @@ def why_off_only(record: Record) -> str:
     error = record.on_missing
     if error is None:
         return ""
-    params = {"name": Path(record.plan.model_path).name, "model": record.model}
-    params |= {"backend": strings.BACKENDS[record.plan.backend], **error.params}
-    sentence = strings.error(error.code, params, error.detail).sentence
-    return words.ON_MISSING.format(sentence=sentence.replace(words.CHAT_IS_SAFE, ""))
+    return words.ON_MISSING.format(sentence=sentence(error, record.plan, record.model))
 
 
 def table(record: Record) -> list[str]:

@@ -105,7 +105,8 @@ class Runner:
                 raise failure
             if stopped:
                 raise Cancelled
-        return self._ledger.record(self._cache_state, stopped)
+        told = failure.info() if failure is not None else None
+        return self._ledger.record(self._cache_state, stopped, told)
 
     # Lives
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 
@@ -87,6 +88,27 @@ def test_crash_prints_what_was_measured_and_fails(
     out, err = capsys.readouterr()
     assert "Cut short by an error" in out
     assert err.splitlines()[-1].startswith("tandem: Cut short by an error")
+    assert "signal 6 (abort)" in err.splitlines()[-1]
+
+
+def test_partial_markdown_says_so(demo_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(demo_model, *SMALL, "--md", engine=PacedEngine(fail_at=9)) == 1
+    assert "\n\nCut short by an error" in capsys.readouterr().out
+
+
+def test_result_is_kept_also_when_nobody_reads_it(
+    demo_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Gone(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+    monkeypatch.setattr("sys.stdout", Gone())
+    with pytest.raises(BrokenPipeError):
+        run(demo_model, *SMALL)
+    store = BenchmarkStore(paths.resolve().benchmark_file)
+    assert len(store.entries()) == 1
+    store.close()
 
 
 def test_ctrl_c_keeps_partial_results(demo_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
