@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QApplication
 from app import (
     benchmark_controller,
     crash_report,
+    freed_memory,
     help_controller,
     history_controller,
     logs,
@@ -68,6 +69,7 @@ def main(file: str | None, script: Script | None = None) -> int:
     `script` is run beside the window (tests, measurements); its failure is raised here.
     """
     privacy.begin()
+    freed_memory.few_arenas()
     paths = app_paths.resolve()
     logs.setup(paths)
     app = make_application()

@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, kept on the main thread.
+"""Python's cyclic garbage collector, kept on the main thread; freed memory goes back after it.
 
 Automatic collection runs on whatever thread happens to allocate. If that is a worker and
 the garbage holds Qt objects (closed dialogs and tabs are cycles), Qt destroys widgets and
@@ -12,6 +12,8 @@ from __future__ import annotations
 import asyncio
 import gc
 
+from app.freed_memory import FreedMemory
+
 INTERVAL_S = 1.0
 
 
@@ -22,6 +24,7 @@ class MainThreadGc:
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
         self._was_enabled = False
+        self._freed = FreedMemory()
 
     def start(self) -> None:
         self._was_enabled = gc.isenabled()
@@ -42,4 +45,5 @@ class MainThreadGc:
             if 0 < limits[generation] < counts[generation]:
                 gc.collect(generation)
                 break
+        self._freed.look()
         self._timer = self._loop.call_later(INTERVAL_S, self._tick)
