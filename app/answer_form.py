@@ -10,7 +10,7 @@ import msgspec
 
 from app.conversation import RunRecord
 from app.tools.regex_wire import NotSpellable
-from app.tools.structured import judge, to_wire
+from app.tools.structured import Verdict, to_wire
 from engine.errors import GenerationError
 from engine.types import Constraint, ModelInfo
 
@@ -28,7 +28,6 @@ def form_for_send(
         raise GenerationError("constraint_failed", str(problem)) from None
 
 
-def with_verdict(run: RunRecord, form: Constraint, text: str) -> RunRecord:
+def with_verdict(run: RunRecord, found: Verdict) -> RunRecord:
     """The record of an answer with whether the answer has its form."""
-    found = judge(form, text, run.reason)
     return msgspec.structs.replace(run, form=found.sentence, form_ok=found.ok)

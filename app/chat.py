@@ -27,6 +27,8 @@ from app.conversation import (
     TurnStatus,
 )
 from app.history_rows import first_title
+from app.tools.checking import verdict
+from app.tools.structured import Verdict
 from app.tools.unreadable import unreadable_step
 from engine.errors import EngineError, GenerationError
 from engine.types import (
@@ -54,7 +56,7 @@ class Chat(ChatEnding):
         self._run_id = 0
         self._saved_at = 0.0
         self._speculative = False
-        self._form: Constraint | None = None
+        self._verdict: Verdict | None = None
         self._forms: dict[str, Constraint] = {}
 
     # Sending
@@ -141,7 +143,7 @@ class Chat(ChatEnding):
         continuing: bool = False,
     ) -> None:
         self._answer = answer
-        self._form = constraint
+        self._verdict = None
         self._run_id = next(_run_ids)
         self.error = None
         self.rejected = None
@@ -160,6 +162,8 @@ class Chat(ChatEnding):
             await self.context.history.save(self.conversation, [*new, answer])
             self._saved_at = time.monotonic()
             outcome = await self._rounds(answer, constraint, continuing)
+            if constraint is not None:
+                self._verdict = await verdict(constraint, answer.text, outcome.reason)
             self._finish(answer, outcome)
         except EngineError as problem:
             self._fail(answer, problem)
@@ -266,6 +270,6 @@ class Chat(ChatEnding):
             self.context.history.save_soon(self.conversation, [answer])
 
     def _end(self, answer: Node, state: ChatState) -> None:
-        if self._form is not None and answer.run is not None:
-            answer.run = with_verdict(answer.run, self._form, answer.text)
+        if self._verdict is not None and answer.run is not None:
+            answer.run = with_verdict(answer.run, self._verdict)
         super()._end(answer, state)

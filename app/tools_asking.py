@@ -14,11 +14,12 @@ from typing import Any
 
 from app.services import Services
 from app.tools.calls import Ask, CallRunner
+from app.tools.checking import verdict
 from app.tools.loop import DEFAULT_SAMPLING, EventKind, LoopEvent, Question, QuestionLoop
 from app.tools.regex_wire import NotSpellable
 from app.tools.registry import Registry
 from app.tools.structured import explain as explain_form
-from app.tools.structured import judge, to_wire
+from app.tools.structured import to_wire
 from app.tools_views import numbers
 from app.wording import explain
 from engine.errors import EngineError, GenerationError
@@ -187,9 +188,9 @@ class Asking:
             keep=False,
         )
         outcome = await self._generate(request, on_text)
-        self._on_result(self._form_result(form, outcome, note))
+        self._on_result(await self._form_result(form, outcome, note))
 
-    def _form_result(self, form: Constraint, outcome: Outcome, note: str) -> FormResultView:
+    async def _form_result(self, form: Constraint, outcome: Outcome, note: str) -> FormResultView:
         error = outcome.error
         if error is not None:
             said = explain(error, self._options)
@@ -201,11 +202,11 @@ class Asking:
                 note=note,
                 details=error.detail,
             )
-        verdict = judge(form, outcome.text, outcome.reason)
+        found = await verdict(form, outcome.text, outcome.reason)
         return FormResultView(
-            text=verdict.pretty,
-            sentence=verdict.sentence,
-            valid=verdict.ok,
+            text=found.pretty,
+            sentence=found.sentence,
+            valid=found.ok,
             note=note,
             numbers=numbers(outcome),
         )

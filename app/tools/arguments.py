@@ -52,8 +52,9 @@ class _NotExact(ValueError):
     """The text is JSON by Python's rules, but its meaning is not certain."""
 
 
-def prepare(call: ToolCall, registry: Registry) -> Prepared | BadCall:
-    """Checks one call against the tools that are on."""
+def read_call(call: ToolCall, registry: Registry) -> Prepared | BadCall:
+    """One call as a tool that is on and its arguments, which are not checked against the
+    tool's schema yet: only `calls.prepare` makes something that may run."""
     name = call.name.replace(STRING_MARK, "").strip()
     raw = call.arguments_json
     tool = registry.find(name)
@@ -70,9 +71,6 @@ def prepare(call: ToolCall, registry: Registry) -> Prepared | BadCall:
         return BadCall(name, raw, "failed", f"The arguments are not valid JSON: {said}.")
     if not isinstance(arguments, dict):
         return BadCall(name, raw, "failed", "The arguments must be one JSON object.")
-    wrong = mismatch(arguments, tool.schema)
-    if wrong:
-        return BadCall(name, raw, "failed", f"The arguments do not fit the tool: {wrong}")
     return Prepared(tool, arguments)
 
 
@@ -93,7 +91,8 @@ def mismatch(value: object, schema: Mapping[str, object], *, formats: bool = Fal
     """One sentence on why `value` does not fit `schema`, "" if it does.
 
     `formats` also checks formats such as "date". References are never fetched from anywhere:
-    an unknown one is a mismatch. The checker is imported with the first call.
+    an unknown one is a mismatch. The checker is imported with the first call. It may take for
+    ever with a schema of others: `checking.misfit` does not.
     """
     import jsonschema
     import referencing
@@ -108,7 +107,13 @@ def mismatch(value: object, schema: Mapping[str, object], *, formats: bool = Fal
         error = best_match(checker.iter_errors(cast(Any, value)))
     except SchemaError as bad:
         return f"its schema is not valid ({_first_line(bad.message)})."
-    except (referencing.exceptions.Unresolvable, RecursionError, re.error, ValueError) as bad:
+    except (
+        referencing.exceptions.Unresolvable,
+        RecursionError,
+        re.error,
+        ValueError,
+        ArithmeticError,
+    ) as bad:
         return f"its schema cannot be checked ({_first_line(str(bad))})."
     return "" if error is None else _sentence(error)
 

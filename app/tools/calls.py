@@ -1,7 +1,7 @@
 """Runs the calls of one model message: check, consent, run, result.
 
 Belongs to the event loop's thread; the tools themselves run elsewhere. Nothing runs that did
-not pass `arguments.prepare` and, where the tool asks, the person's consent. Used by the
+not pass `prepare` and, where the tool asks, the person's consent. Used by the
 Tools tab and by chats alike.
 """
 
@@ -16,8 +16,9 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from app.conversation import ToolStep
-from app.tools.arguments import BadCall, Prepared, prepare
-from app.tools.registry import Registry, ToolFailure
+from app.tools.arguments import BadCall, Prepared, mismatch, read_call
+from app.tools.checking import misfit
+from app.tools.registry import BUILTIN, Registry, ToolFailure
 from engine.types import Message, Part, ToolCall, ToolResultPart
 
 T = TypeVar("T")
@@ -64,6 +65,19 @@ class CallEnded:
 OnCall = Callable[[CallStarted | CallEnded], None]
 
 
+async def prepare(call: ToolCall, registry: Registry) -> Prepared | BadCall:
+    """Checks one call against the tools that are on and against its tool's schema."""
+    read = read_call(call, registry)
+    if isinstance(read, BadCall):
+        return read
+    own, schema = read.tool.source == BUILTIN, read.tool.schema
+    wrong = mismatch(read.arguments, schema) if own else await misfit(read.arguments, schema)
+    if wrong:
+        said = f"The arguments do not fit the tool: {wrong}"
+        return BadCall(read.tool.name, call.arguments_json, "failed", said)
+    return read
+
+
 class CallRunner:
     """See the module text. `ask` is awaited for tools that ask before they run."""
 
@@ -91,7 +105,7 @@ class CallRunner:
         return tuple(steps)
 
     async def _one(self, call: ToolCall, stop: asyncio.Event) -> ToolStep:
-        prepared = prepare(call, self._registry)
+        prepared = await until_stopped(asyncio.ensure_future(prepare(call, self._registry)), stop)
         if isinstance(prepared, BadCall):
             return _refusal(prepared.name, prepared.arguments_json, prepared.state, prepared.reason)
         name, arguments = prepared.tool.name, prepared.arguments_json

@@ -12,9 +12,9 @@ import pytest
 from app.notices import Notices
 from app.settings import McpServer, SettingsStore
 from app.tools import mcp_settings
-from app.tools.arguments import BadCall, Prepared, prepare
+from app.tools.arguments import BadCall, Prepared
 from app.tools.calculator import calculate
-from app.tools.calls import CallRunner, Consent
+from app.tools.calls import CallRunner, Consent, prepare
 from app.tools.consent import ask_by_notice
 from app.tools.registry import BUILTIN, Registry, Tool, ToolFailure
 from app.tools.servers import ToolServers
@@ -128,13 +128,15 @@ def test_no_server_passes_for_the_program(store: SettingsStore, tmp_path: Path) 
 def test_no_other_name_finds_a_tool(name: str, store: SettingsStore) -> None:
     ran.clear()
     made = registry(store, SAFE)
-    assert isinstance(prepare(ToolCall(name=name, arguments_json="{}"), made), BadCall)
+    found = asyncio.run(prepare(ToolCall(name=name, arguments_json="{}"), made))
+    assert isinstance(found, BadCall)
     assert ran == []
 
 
 def test_arguments_stay_data(store: SettingsStore) -> None:
     text = '{"text": "{{ self.__init__ }} $(id) `id` %s __import__"}'
-    found = prepare(ToolCall(name="notes", arguments_json=text), registry(store, SAFE))
+    call = ToolCall(name="notes", arguments_json=text)
+    found = asyncio.run(prepare(call, registry(store, SAFE)))
     assert isinstance(found, Prepared)
     assert found.arguments["text"] == "{{ self.__init__ }} $(id) `id` %s __import__"
 

@@ -6,6 +6,7 @@ import pytest
 
 from app.answer_form import form_for_send, with_verdict
 from app.conversation import RunRecord
+from app.tools.structured import judge
 from engine.errors import GenerationError
 from engine.types import Constraint, ConstraintKind, FinishReason
 
@@ -34,8 +35,9 @@ def test_a_form_that_is_none_fails_the_send_with_its_reason() -> None:
 
 
 def test_the_verdict_is_part_of_the_record() -> None:
-    good, bad = with_verdict(record(), YES, "yes"), with_verdict(record(), YES, "maybe")
-    cut = with_verdict(record(FinishReason.LIMIT), YES, "ye")
+    good = with_verdict(record(), judge(YES, "yes", FinishReason.END))
+    bad = with_verdict(record(), judge(YES, "maybe", FinishReason.END))
+    cut = with_verdict(record(FinishReason.LIMIT), judge(YES, "ye", FinishReason.LIMIT))
     assert [good.form_ok, bad.form_ok, cut.form_ok] == [True, False, None]
     assert good.form.startswith("Valid")
     assert bad.form.startswith("Not valid")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import Future
 
 import pytest
 
-from app.tools.arguments import MAX_ARGUMENT_CHARS, BadCall, Prepared, mismatch, parse, prepare
+from app.tools.arguments import MAX_ARGUMENT_CHARS, BadCall, Prepared, mismatch, parse
+from app.tools.calls import prepare
 from app.tools.registry import BUILTIN, Registry, Tool
 from engine.types import ToolCall
 
@@ -31,13 +33,13 @@ def registry() -> Registry:
 
 
 def _ok(registry: Registry, name: str, text: str) -> dict[str, object]:
-    made = prepare(ToolCall(name, text), registry)
+    made = asyncio.run(prepare(ToolCall(name, text), registry))
     assert isinstance(made, Prepared), made
     return made.arguments
 
 
 def _bad(registry: Registry, name: str, text: str) -> BadCall:
-    made = prepare(ToolCall(name, text), registry)
+    made = asyncio.run(prepare(ToolCall(name, text), registry))
     assert isinstance(made, BadCall), made
     return made
 
