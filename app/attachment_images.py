@@ -39,8 +39,8 @@ class PreparedImage:
 
 
 def prepare(data: bytes) -> PreparedImage:
-    """Decodes once to prove it is whole; re-encodes what is large, turned or another
-    format. Raises `ImageProblem`."""
+    """Decodes once to prove it is whole; re-encodes what is large, turned, see-through or
+    another format. Raises `ImageProblem`."""
     raw = QByteArray(data)
     buffer = QBuffer(raw)
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
@@ -60,28 +60,44 @@ def prepare(data: bytes) -> PreparedImage:
     if image.isNull() or image.width() < 1 or image.height() < 1:
         raise ImageProblem("image_damaged")
     extension = {"png": "png", "jpeg": "jpg"}.get(kind, "")
-    if extension and not large and not turned and len(data) <= KEEP_BYTES:
+    keep = extension and not large and not turned and len(data) <= KEEP_BYTES
+    if keep and not _see_through(image):
         return PreparedImage(data, extension, image.width(), image.height())
     return encode(image)
 
 
 def encode(image: QImage) -> PreparedImage:
-    """Shrinks to `MAX_SIDE` and writes PNG, or JPEG when PNG would be large."""
+    """Shrinks to `MAX_SIDE`, puts white behind and writes PNG, or JPEG when PNG would be
+    large."""
     if max(image.width(), image.height()) > MAX_SIDE:
         image = image.scaled(
             _fit(image.size(), MAX_SIDE),
             Qt.AspectRatioMode.IgnoreAspectRatio,
             Qt.TransformationMode.SmoothTransformation,
         )
+    image = _on_white(image)
     data, extension = _write(image, "PNG"), "png"
     if len(data) > KEEP_BYTES:
-        data, extension = _write(_on_white(image), "JPEG"), "jpg"
+        data, extension = _write(image, "JPEG"), "jpg"
     return PreparedImage(data, extension, image.width(), image.height())
 
 
 def _fit(size: QSize, side: int) -> QSize:
     fitted = size.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio)
     return QSize(max(1, fitted.width()), max(1, fitted.height()))
+
+
+def _see_through(image: QImage) -> bool:
+    """Whether a pixel is not opaque. The engine drops that channel (0.18.1), and what lies
+    under it is mostly black: black words on nothing would be black on black."""
+    if not image.hasAlphaChannel():
+        return False
+    alpha = image.convertToFormat(QImage.Format.Format_Alpha8)
+    width, line = alpha.width(), alpha.bytesPerLine()
+    rows = bytes(alpha.constBits())
+    return any(
+        rows[at : at + width].count(255) < width for at in range(0, line * alpha.height(), line)
+    )
 
 
 def _on_white(image: QImage) -> QImage:

@@ -113,25 +113,33 @@ class AttachmentStore:
             raise ValueError(attachment.file)
         return self.folder / attachment.file
 
+    def kind_of(self, path: Path) -> str:
+        """ "image" or "audio", by the first bytes of a file. Raises `AttachmentError`."""
+        try:
+            if path.is_dir():
+                raise AttachmentError("attach_folder", path.name)
+            with path.open("rb") as file:
+                head = file.read(32)
+        except OSError as error:
+            raise _unreadable(path.name, error) from error
+        if not head:
+            raise AttachmentError("attach_empty", path.name)
+        kind, _ = sniff(head)
+        if not kind:
+            raise _unusable(path.name, head)
+        return kind
+
     def add_file(self, path: Path) -> Attachment:
         """Checks and stores a file of the person. Raises `AttachmentError`."""
         name = path.name
+        limit = MAX_AUDIO_BYTES if self.kind_of(path) == "audio" else MAX_IMAGE_BYTES
         try:
-            if path.is_dir():
-                raise AttachmentError("attach_folder", name)
-            size = path.stat().st_size
+            if path.stat().st_size > limit:
+                raise AttachmentError("attach_too_large", name, limit=str(limit))
             with path.open("rb") as file:
-                head = file.read(32)
-                kind, _ = sniff(head)
-                if size and not kind:
-                    raise _unusable(name, head)
-                limit = MAX_AUDIO_BYTES if kind == "audio" else MAX_IMAGE_BYTES
-                if size > limit:
-                    raise AttachmentError("attach_too_large", name, limit=str(limit))
-                data = head + file.read(limit)
+                data = file.read(limit)
         except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise AttachmentError("attach_unreadable", name, reason=reason) from error
+            raise _unreadable(name, error) from error
         return self.add_bytes(data, name)
 
     def add_bytes(self, data: bytes, name: str) -> Attachment:
@@ -154,6 +162,10 @@ class AttachmentStore:
             image = self._prepare(data)
         except ImageProblem as problem:
             raise AttachmentError(problem.code, name, **problem.params) from problem
+        return self.add_prepared(image, name)
+
+    def add_prepared(self, image: PreparedImage, name: str) -> Attachment:
+        """Stores an image that is ready for the model."""
         return Attachment(
             kind="image",
             file=self._store(image.data, image.extension),
@@ -223,6 +235,11 @@ class AttachmentStore:
             return [f for f in self.folder.iterdir() if f.is_file()]
         except OSError:
             return []
+
+
+def _unreadable(name: str, error: OSError) -> AttachmentError:
+    reason = error.strerror or type(error).__name__
+    return AttachmentError("attach_unreadable", name, reason=reason)
 
 
 def _unusable(name: str, head: bytes) -> AttachmentError:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QObject, QUrl
+from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QImage
 
 from app import attachments
-from app.attachment_images import prepare
+from app.attachment_images import encode, prepare
 from app.attachments import AttachmentError, AttachmentStore
 from app.conversation import Attachment
 from app.model_names import display_name
@@ -30,6 +31,7 @@ from ui.views import AttachmentView
 if TYPE_CHECKING:
     from app.services import Services
 
+T = TypeVar("T")
 Run = Callable[[Coroutine[object, object, object]], None]
 IMAGES = "*.png *.jpg *.jpeg *.webp *.gif *.bmp"
 SOUNDS = "*.wav *.mp3 *.flac"
@@ -49,6 +51,7 @@ class AttachmentsController(QObject):
         self._strips: dict[str, AttachmentStrip] = {}
         self._chats.take_attachments = self.take
         self._chats.return_attachments = self.give_back
+        self._chats.attachments_fit = self.fits
         self._chats.attach_allowed = True
         self._chats.opened.connect(self._on_opened)
         self._chats.closed.connect(self._on_closed)
@@ -60,12 +63,18 @@ class AttachmentsController(QObject):
         """What waits in the strip of a chat, taken out of it. None, and it was said why, when
         the model in use cannot take it: the message must stay as it is."""
         waiting = self._waiting(key)
-        for kind in {a.kind for a in waiting}:
-            if self._refusal(kind) not in ("", "no_model"):
-                self._refuse(kind)
-                return None
+        if not self.fits(waiting):
+            return None
         self._keep(key, ())
         return waiting
+
+    def fits(self, files: Iterable[Attachment]) -> bool:
+        """Whether the model in use can take these; False, and it was said why, when not."""
+        for kind in sorted({a.kind for a in files}):
+            if self._refusal(kind) not in ("", "no_model"):
+                self._refuse(kind)
+                return False
+        return True
 
     def give_back(self, key: str, files: tuple[Attachment, ...]) -> None:
         """Puts files into the strip again (a message that was not taken)."""
@@ -129,39 +138,40 @@ class AttachmentsController(QObject):
             if name.lower().endswith(MODEL_END):
                 self._window.model_dropped.emit(name)
                 continue
-            await self._add(key, lambda p=name: self.store.add_file(Path(p)))  # type: ignore[misc]
+            kind = await self._try(partial(self.store.kind_of, Path(name)))
+            if kind and self._refusal(kind):
+                self._refuse(kind)
+            elif kind:
+                await self._add(key, partial(self.store.add_file, Path(name)))
 
     async def _paste(self, key: str, image: QImage) -> None:
         if self._refusal("image"):
             self._refuse("image")
             return
-        data = QByteArray()
-        buffer = QBuffer(data)
-        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-
-        def store() -> Attachment:
-            image.save(buffer, "PNG")  # type: ignore[call-overload]
-            return self.store.add_bytes(bytes(data.data()), strings_history.PASTED)
-
-        await self._add(key, store)
+        name = strings_history.PASTED
+        await self._add(key, lambda: self.store.add_prepared(encode(image), name))
 
     async def _add(self, key: str, work: Callable[[], Attachment]) -> None:
         waiting = self._waiting(key)
         if len(waiting) >= attachments.MAX_PER_MESSAGE:
             self._tell("attach_too_many", {"limit": str(attachments.MAX_PER_MESSAGE)})
             return
-        loop = asyncio.get_running_loop()
-        try:
-            added = await loop.run_in_executor(self._services.executor, work)
-        except AttachmentError as problem:
-            self._tell(problem.code, problem.params)
-            return
-        if self._refusal(added.kind):
+        added = await self._try(work)
+        if added is not None and self._refusal(added.kind):
             self._refuse(added.kind)
             return
         waiting = self._waiting(key)
-        if key in self._strips and added not in waiting:
+        if added is not None and key in self._strips and added not in waiting:
             self._keep(key, (*waiting, added))
+
+    async def _try(self, work: Callable[[], T]) -> T | None:
+        """The result of work on the shared executor; None when it failed and it was said why."""
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._services.executor, work)
+        except AttachmentError as problem:
+            self._tell(problem.code, problem.params)
+            return None
 
     def _refusal(self, kind: str) -> str:
         return attachments.refusal(kind, self._services.state.loaded)

@@ -14,7 +14,7 @@ from app.chat_context import ChatContext, ChatEvent, Rejected
 from app.chat_gauge import stored_gauge
 from app.chat_state import ChatState, step
 from app.conversation import Attachment, ChatSettings, Conversation, Node, TurnStatus
-from engine.types import Backend, ErrorInfo, ModelInfo
+from engine.types import Backend, ErrorInfo, ModelInfo, Unseen
 
 
 class ChatBase:
@@ -26,6 +26,8 @@ class ChatBase:
         self.state = ChatState.IDLE
         self.error: ErrorInfo | None = None
         self.rejected: Rejected | None = None
+        self.unseen: tuple[Unseen, ...] = ()
+        """What the last answer's model was not shown of the conversation."""
         self.gauge = stored_gauge(conversation.path())
         self.loads_drafter = False
         """Whether the prefill going on also loads the drafter."""

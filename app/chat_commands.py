@@ -30,7 +30,7 @@ class ChatCommands:
         on("new_chat", owner.new_chat)
         on("close_tab", lambda: owner.close(window.chat.current_key()))
         on("stop", lambda: self._with_current(Chat.stop))
-        on("regenerate", lambda: self._with_last(Chat.regenerate))
+        on("regenerate", lambda: self._with_last(self._regenerate))
         on("continue", lambda: self._with_last(Chat.continue_))
         on("toggle_spec", self._toggle_spec)
 
@@ -38,8 +38,8 @@ class ChatCommands:
         key, owner = chat.key, self._owner
         page.message_sent.connect(lambda text: owner.send(key, text))
         page.stop_requested.connect(chat.stop)
-        page.regenerate_requested.connect(chat.regenerate)
-        page.edit_submitted.connect(lambda node, text: chat.edit(node, fmt.clean_text(text)))
+        page.regenerate_requested.connect(lambda node: self._regenerate(chat, node))
+        page.edit_submitted.connect(lambda node, text: self._edit(page, chat, node, text))
         page.continue_requested.connect(chat.continue_)
         page.version_selected.connect(lambda node, step: step_version(chat, node, step))
         page.turn_deleted.connect(lambda node: self._delete_turn(chat, node))
@@ -58,6 +58,21 @@ class ChatCommands:
         path = chat.conversation.path() if chat is not None else []
         if chat is not None and path:
             act(chat, path[-1].id)
+
+    def _regenerate(self, chat: Chat, node_id: str) -> None:
+        node = chat.conversation.nodes[node_id]
+        asked = chat.conversation.nodes.get(node.parent or "") if node.role != "user" else node
+        if asked is None or self._owner.attachments_fit(asked.attachments):
+            chat.regenerate(node_id)
+
+    def _edit(self, page: ConversationPage, chat: Chat, node_id: str, text: str) -> None:
+        """What the model in use cannot be asked goes into the box, so that it is not lost."""
+        text = fmt.clean_text(text)
+        if self._owner.attachments_fit(chat.conversation.nodes[node_id].attachments):
+            chat.edit(node_id, text)
+        elif not page.draft().strip():
+            page.set_draft(text)
+            self._owner.drafts.changed(chat)
 
     def _toggle_spec(self) -> None:
         chat = self._owner.current()

@@ -73,6 +73,8 @@ class ChatController(QObject):
         self.return_attachments: Callable[[str, tuple[Attachment, ...]], None] = (
             lambda _key, _files: None
         )
+        self.attachments_fit: Callable[[tuple[Attachment, ...]], bool] = lambda _files: True
+        """Set by the attachments' owner: whether the model in use takes these; says why not."""
         self.spec_texts: Callable[[], dict[SpecMode, str]] = dict
         """Set by the benchmark: what was measured for the model in use."""
         self.attach_allowed = False

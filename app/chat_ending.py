@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 import time
 
+import msgspec
+
 from app import chat_turns as turns
 from app import wording
 from app.chat_base import ChatBase
@@ -30,7 +32,9 @@ class ChatEnding(ChatBase):
         if outcome.error is not None and outcome.error.code == "message_too_long":
             self._reject(answer, outcome)
             return
-        answer.run = turns.run_record(outcome, loaded)
+        self.unseen = outcome.unseen
+        unseen = turns.unseen_names(self.conversation, outcome.unseen)
+        answer.run = msgspec.structs.replace(turns.run_record(outcome, loaded), unseen=unseen)
         answer.status = STATUS_OF_REASON[outcome.reason]
         code = turns.problem_code(outcome, answer)
         if code:

@@ -15,7 +15,9 @@ from app.chat_context import ChatContext
 from app.chat_state import ChatState
 from app.conversation import Role, TurnStatus
 from app.notices import Action, Level, Notice, Notices
-from ui import strings, strings_core
+from engine.types import Unseen
+from ui import format as fmt
+from ui import strings, strings_core, strings_history
 from ui.conversation_page import ConversationPage
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class ChatOffers:
         self._context = context
         self._notices = notices
         self._failures = 0
+        self._told: set[tuple[str, str, tuple[Unseen, ...]]] = set()
         self._watching: dict[str, asyncio.TimerHandle] = {}
         self._cpu: tuple[float, float | None] | None = None
         self.restart: Callable[[], None] = lambda: None
@@ -81,6 +84,7 @@ class ChatOffers:
         if chat.state is ChatState.IDLE:
             self._failures = 0
             self._notices.dismiss("failing")
+            self._tell_unseen(chat)
             if chat.last_status() in (TurnStatus.DONE, TurnStatus.LIMIT):
                 self.worked()
         elif chat.state is ChatState.FAILED:
@@ -94,6 +98,23 @@ class ChatOffers:
             self._watch_progress(chat)
         elif self._stop_watching(chat):
             self._notices.dismiss("stalled")
+
+    def _tell_unseen(self, chat: Chat) -> None:
+        """Says once per chat and model what the model was not shown."""
+        last = chat.conversation.path()[-1:]
+        run = last[0].run if last else None
+        if not chat.unseen or run is None:
+            return
+        told = (chat.key, run.model_path, chat.unseen)
+        if told in self._told:
+            return
+        self._told.add(told)
+        gone = all(u.gone for u in chat.unseen)
+        kinds = {u.kind for u in chat.unseen if not u.gone}
+        text = strings_history.unseen(
+            fmt.plain(run.model), [fmt.plain(n, 60) for n in run.unseen], kinds, gone=gone
+        )
+        self._notices.post(Notice("unseen", text, level=Level.WARNING, seconds=20))
 
     def _stop_watching(self, chat: Chat) -> bool:
         timer = self._watching.pop(chat.key, None)

@@ -5,6 +5,7 @@ No engine, no loop, no Qt. Owned by the caller's thread.
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 
@@ -32,6 +33,7 @@ from engine.types import (
     SpecMode,
     TextPart,
     ToolSpec,
+    Unseen,
 )
 
 CONTINUE_TEXT = (
@@ -147,6 +149,13 @@ def run_record(outcome: Outcome, loaded: LoadedModel | None) -> RunRecord:
         decode_tokens=numbers.decode_tokens,
         tokens_per_step=numbers.tokens_per_step,
     )
+
+
+def unseen_names(conversation: Conversation, unseen: tuple[Unseen, ...]) -> tuple[str, ...]:
+    """The person's names of attachments that were left out, each once."""
+    names = {a.file: a.name for n in conversation.nodes.values() for a in n.attachments}
+    files = [re.split(r"[\\/]", u.path)[-1] for u in unseen]
+    return tuple(dict.fromkeys(names.get(file, file) for file in files))
 
 
 def problem_code(outcome: Outcome, node: Node) -> str:

@@ -78,6 +78,8 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     form: str = ""
     """Whether the answer has the form it was asked for, in words; "" for free text."""
     form_ok: bool | None = None
+    unseen: tuple[str, ...] = ()
+    """Names of attachments of earlier messages that were not sent with this one."""
 
 
 class ToolStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -262,11 +264,12 @@ def messages(nodes: list[Node], attachments_dir: str) -> tuple[Message, ...]:
 
 
 def user_message(node: Node, attachments_dir: str) -> Message:
-    """The wire message of a user turn: text first, then media."""
+    """The wire message of a user turn: images, then sounds, then the text. That is how the
+    makers of these models send them, and the question comes right before the answer."""
     parts: list[Part] = []
-    if node.text:
-        parts.append(TextPart(text=node.text))
-    for item in node.attachments:
+    for item in sorted(node.attachments, key=lambda a: a.kind != "image"):
         path = f"{attachments_dir}/{item.file}"
         parts.append(ImagePart(path=path) if item.kind == "image" else AudioPart(path=path))
+    if node.text:
+        parts.append(TextPart(text=node.text))
     return Message(role="user", parts=tuple(parts))

@@ -128,6 +128,7 @@ def run_details(run: RunRecord) -> tuple[tuple[str, str], ...]:
         ("Context", used.removeprefix("context ")),
         ("Stop reason", strings.STOP_REASONS.get(run.reason, str(run.reason))),
         *((("Form", run.form),) if run.form else ()),
+        *((("Not shown", ", ".join(run.unseen)),) if run.unseen else ()),
         ("Engine", f"LiteRT-LM {run.engine_version}"),
         ("Finished", when if run.finished else fmt.DASH),
     )

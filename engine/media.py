@@ -63,6 +63,15 @@ def prepared(
     return changed, tuple(unseen)
 
 
+def without_history(request: GenerateRequest) -> tuple[GenerateRequest, tuple[Unseen, ...]]:
+    """`request` with words in the place of all images and sounds of earlier messages."""
+    unseen: list[Unseen] = []
+    nothing = LoadOptions(model_path="")
+    history = tuple(_without(message, nothing, unseen) for message in request.history)
+    changed = msgspec.structs.replace(request, history=history)
+    return changed, tuple(msgspec.structs.replace(u, gone=True) for u in unseen)
+
+
 def broken(text: str, markers: Sequence[str]) -> str:
     """`text` with every marker of the model's template made harmless.
 

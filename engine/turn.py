@@ -52,9 +52,23 @@ def run_turn(
     run: Run,
     sink: TextSink,
 ) -> Outcome:
-    """Sends `request` and returns how it ended. Raises `NativeError` or `EngineError`."""
+    """Sends `request` and returns how it ended. Raises `NativeError` or `EngineError`.
+
+    A picture the engine cannot read, somewhere in the history (an import, a damaged disk),
+    is told only when the conversation is built: then it is sent once more without those.
+    """
     request, unseen = media.prepared(request, loaded.info, loaded.options)
-    outcome = _run(native, loaded, chats, request, run, sink)
+    try:
+        outcome = _run(native, loaded, chats, request, run, sink)
+        failed = outcome.error is not None and outcome.error.code == "bad_media"
+    except NativeError as error:
+        failed = generation.send_error(str(error), constrained=False).code == "bad_media"
+        if not failed or not media.has_media(request.history):
+            raise
+    if failed and media.has_media(request.history) and not run.cancelled:
+        request, unread = media.without_history(request)
+        unseen = (*unseen, *unread)
+        outcome = _run(native, loaded, chats, request, run, sink)
     return msgspec.structs.replace(outcome, unseen=unseen) if unseen else outcome
 
 

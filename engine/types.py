@@ -315,7 +315,7 @@ class TextBatch(msgspec.Struct, frozen=True, kw_only=True):
 
 class Unseen(msgspec.Struct, frozen=True, kw_only=True):
     """An image or sound of an earlier message that was not sent: the load takes no `kind`
-    ("image" or "audio"), or its file is `gone`."""
+    ("image" or "audio"), or its file is `gone` or cannot be read."""
 
     path: str
     kind: str

@@ -105,7 +105,7 @@ class DraftEdit(QPlainTextEdit):
         files = [u.toLocalFile() for u in source.urls() if u.isLocalFile()]
         if files:
             self.files_dropped.emit(files)
-        elif source.hasImage() and not source.hasText():
+        elif source.hasImage() and not source.hasFormat("text/plain"):
             image = source.imageData()
             if isinstance(image, QImage):
                 self.image_pasted.emit(image)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QImage, QKeyEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage, QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ui import format as fmt
@@ -22,6 +22,9 @@ from ui.gauge import Gauge
 from ui.layouts import Column
 from ui.transcript import Transcript
 from ui.views import ComposerView, GaugeView, NoticeAction, TurnView
+
+
+MODEL_END = ".litertlm"
 
 
 class ConversationPage(QWidget):
@@ -53,6 +56,7 @@ class ConversationPage(QWidget):
     def __init__(self, key: str) -> None:
         super().__init__()
         self.key = key
+        self.setAcceptDrops(True)
         self.setProperty("kind", "panel")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.transcript = Transcript()
@@ -182,6 +186,16 @@ class ConversationPage(QWidget):
         """Shows hit number `index` (from 0) and marks it as the current one."""
         self.transcript.goto(index)
 
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Files for the message may be dropped anywhere on the conversation; model files
+        alone are the window's."""
+        if not all(p.lower().endswith(MODEL_END) for p in _local_files(event)):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        event.acceptProposedAction()
+        self.files_dropped.emit(_local_files(event))
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         busy = self.composer.view().busy
         if event.key() == Qt.Key.Key_Escape and busy:
@@ -227,3 +241,7 @@ class ConversationPage(QWidget):
             self.link_activated.emit(target)
         elif answer == "copy":
             self.transcript.copy_text(target)
+
+
+def _local_files(event: QDropEvent) -> list[str]:
+    return [u.toLocalFile() for u in event.mimeData().urls() if u.isLocalFile()]

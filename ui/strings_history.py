@@ -5,7 +5,7 @@ Pure Python; the rest of the words a person reads are in `ui.strings`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 _PROBLEMS: dict[str, str] = {
     # The history file
@@ -54,6 +54,20 @@ KINDS = {"image": "images", "audio": "audio"}
 
 
 class _Params(dict[str, str]):
+def unseen(model: str, names: Sequence[str], kinds: Collection[str], *, gone: bool) -> str:
+    """What of a conversation a model was not shown: `names`, because of `kinds` it does not
+    take, or because the files are `gone`."""
+    one = len(names) == 1
+    what = f"“{names[0]}”" if one else f"{len(names)} attachments of this conversation"
+    if gone:
+        is_gone = "is no longer there or cannot be read" if one else "cannot be read any more"
+        return f"{what} {is_gone}; {model} answered without."
+    takes = " and ".join(KINDS[k] for k in ("image", "audio") if k in kinds)
+    stay = "It stays" if one else "They stay"
+    was = "was" if one else "were"
+    return f"{model} takes no {takes}: {what} {was} not shown to it. {stay} in the conversation."
+
+
     def __missing__(self, key: str) -> str:
         return "—"
 

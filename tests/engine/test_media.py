@@ -125,10 +125,11 @@ def test_a_file_that_is_gone_is_named_and_ends_no_conversation(
     refused = chat.run(chat.request(asks(picture, ASK)))
     assert refused.error is not None
     assert (refused.error.code, refused.error.params["path"]) == ("bad_media", str(path))
-    for resumed in ("rebuilt", "resident"):
+    for _ in range(2):
         outcome = chat.send("And now?")
-        assert (outcome.error, outcome.resumed) == (None, resumed)
+        assert outcome.error is None
         assert [(u.path, u.gone) for u in outcome.unseen] == [(str(path), True)]
+    assert outcome.resumed == "resident"
     path.write_bytes(b"")
     assert chat.send("And now?").unseen[0].gone
 
@@ -141,6 +142,18 @@ def test_bytes_that_are_no_picture_are_refused(able: AnyEngine, files: Path) -> 
         assert outcome.error is not None
         assert outcome.error.code == "bad_media"
     assert chat.send("Hello").error is None
+
+
+def test_an_unreadable_picture_long_ago_ends_no_conversation(able: AnyEngine, files: Path) -> None:
+    broken, red = (ImagePart(str(files / f"{name}.png")) for name in ("broken", "red"))
+    for message in (asks(ASK), asks(red, ASK)):
+        chat = Chat(able)
+        chat.history = (asks(broken, ASK), assistant("Red."))
+        for _ in range(2):
+            outcome = chat.send(message)
+            assert outcome.error is None
+            assert outcome.unseen[0].path == broken.path
+            assert outcome.unseen[0].gone
 
 
 def test_words_that_mark_a_place_for_a_picture_are_only_words(able: AnyEngine, files: Path) -> None:

@@ -13,11 +13,12 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice
 from PySide6.QtGui import QColor, QImage
 
 from app import attachments
-from app.attachment_images import MAX_SIDE, prepare
+from app.attachment_images import MAX_SIDE, encode, prepare
 from app.attachments import AttachmentError, AttachmentStore, refusal, sniff
 from app.conversation import Attachment
 from engine.types import FileState, LoadedModel, LoadOptions, Modality, ModelInfo
 from tests.fakes.pictures import png_of
+from tests.fakes.sounds import mp3
 from ui import strings_history
 
 
@@ -28,6 +29,14 @@ def image(width: int, height: int, kind: str = "PNG") -> bytes:
     buffer = QBuffer(out)
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     assert picture.save(buffer, kind)  # type: ignore[call-overload]
+    return bytes(out.data())
+
+
+def png(picture: QImage) -> bytes:
+    out = QByteArray()
+    buffer = QBuffer(out)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    assert picture.save(buffer, "PNG")  # type: ignore[call-overload]
     return bytes(out.data())
 
 
@@ -62,6 +71,47 @@ def test_large_images_are_shrunk(store: AttachmentStore, kind: str) -> None:
     back = QImage.fromData(data)
     assert (back.width(), back.height()) == (MAX_SIDE, MAX_SIDE // 2)
     assert sniff(data)[1] in ("png", "jpeg")
+
+
+def test_what_is_see_through_gets_white_behind(store: AttachmentStore) -> None:
+    """The engine drops the alpha channel: black words on nothing would be black on black."""
+    picture = QImage(60, 40, QImage.Format.Format_ARGB32)
+    picture.fill(QColor("black"))
+    opaque = png(picture)
+    assert store.read(store.add_bytes(opaque, "opaque.png")) == opaque
+    picture.setPixelColor(59, 39, QColor(0, 0, 0, 0))
+    data = store.read(store.add_bytes(png(picture), "logo.png"))
+    assert data is not None
+    back = QImage.fromData(data)
+    assert not back.hasAlphaChannel()
+    assert back.pixelColor(59, 39) == QColor("white")
+    assert back.pixelColor(0, 0) == QColor("black")
+    prepared = encode(picture.scaled(3000, 2000))
+    large = QImage.fromData(prepared.data)
+    assert not large.hasAlphaChannel()
+    assert large.pixelColor(prepared.width - 1, prepared.height - 1) == QColor("white")
+
+
+def test_a_large_photograph_becomes_a_jpeg(store: AttachmentStore) -> None:
+    noise = QImage(os.urandom(2400 * 1600 * 4), 2400, 1600, QImage.Format.Format_RGB32)
+    stored = store.add_prepared(encode(noise), "pasted")
+    assert (stored.width, stored.height) == (MAX_SIDE, 1024)
+    data = store.read(stored)
+    assert data is not None
+    assert sniff(data)[1] == "jpeg"
+    assert len(data) < 2_500_000
+
+
+def test_the_kind_is_told_before_anything_is_stored(store: AttachmentStore, tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(image(10, 10, "PNG"))
+    (tmp_path / "b.png").write_bytes(mp3(2))
+    assert store.kind_of(tmp_path / "a.jpg") == "image"
+    assert store.kind_of(tmp_path / "b.png") == "audio"
+    for name, code in (("gone.png", "attach_unreadable"), (".", "attach_folder")):
+        with pytest.raises(AttachmentError) as caught:
+            store.kind_of(tmp_path / name)
+        assert caught.value.code == code
+    assert not store.folder.exists()
 
 
 def test_sounds_are_kept(store: AttachmentStore, tmp_path: Path) -> None:
@@ -160,3 +210,14 @@ def test_refusal_names_the_reason() -> None:
     assert refusal("image", loaded(Modality.VISION)) == "encoder_off"
     assert refusal("image", loaded(Modality.VISION, vision=True)) == ""
     assert refusal("audio", loaded(Modality.VISION, vision=True)) == "text_only"
+
+
+def test_what_a_model_was_not_shown_is_said() -> None:
+    one = strings_history.unseen("Tiny", ["cat.png"], {"image"}, gone=False)
+    assert one == (
+        "Tiny takes no images: “cat.png” was not shown to it. It stays in the conversation."
+    )
+    many = strings_history.unseen("Tiny", ["a", "b"], {"audio", "image"}, gone=False)
+    assert "takes no images and audio: 2 attachments of this conversation were" in many
+    gone = strings_history.unseen("Tiny", ["cat.png"], set(), gone=True)
+    assert "“cat.png” is no longer there or cannot be read; Tiny answered without." in gone

@@ -13,6 +13,7 @@ from app.chat_context import ChatContext, ChatEvent
 from app.chat_state import TRANSITIONS, BadTransition, ChatState, step
 from app.chat_turns import CONTINUE_TEXT
 from app.conversation import (
+    Attachment,
     ChatSettings,
     Conversation,
     Node,
@@ -24,11 +25,14 @@ from app.conversation import (
 from app.engine_service import EngineService
 from engine.errors import LoadError
 from engine.types import (
+    AudioPart,
     Backend,
     FinishReason,
+    ImagePart,
     LoadOptions,
     ModelInfo,
     SpecMode,
+    TextPart,
     ToolCall,
     ToolSpec,
 )
@@ -446,3 +450,64 @@ def test_dropping_the_oldest_turns_only_shortens_what_is_sent() -> None:
         assert len(bench.chat.conversation.path()) == 6
 
     run(engine, body)
+
+
+FILES = tuple(
+    Attachment(kind=kind, file=f"{number * 40}.{end}", name=name, bytes=9)
+    for kind, number, end, name in (
+        ("audio", "a", "wav", "say.wav"),
+        ("image", "b", "png", "cat.png"),
+        ("image", "c", "jpg", "dog.jpg"),
+    )
+)
+
+
+def test_media_goes_before_the_words_and_with_every_way_to_ask_again() -> None:
+    engine = ScriptedEngine([[Say("A"), Finish(FinishReason.LIMIT)]])
+    parts = (
+        ImagePart(f"{'b' * 40}.png"),
+        ImagePart(f"{'c' * 40}.jpg"),
+        AudioPart(f"{'a' * 40}.wav"),
+    )
+
+    async def body(bench: Bench) -> None:
+        bench.context.attachments_dir = "kept"
+        chat = bench.chat
+        assert chat.send("What?", FILES)
+        await chat.wait()
+        question, answer = chat.conversation.path()
+        for act in (
+            lambda: chat.continue_(answer.id),
+            lambda: chat.regenerate(answer.id),
+            lambda: chat.edit(question.id, "Which?"),
+        ):
+            assert act()
+            await chat.wait()
+        assert not chat.edit(question.id, "  ")
+        assert chat.send("", FILES[1:2])
+        await chat.wait()
+
+    run(engine, body)
+    kept = tuple(type(p)(f"kept/{p.path}") for p in parts)
+    first, more, again, other, wordless = engine.requests
+    assert first.message.parts == (*kept, TextPart("What?"))
+    assert more.history[0] == first.message
+    assert again.message == first.message
+    assert other.message.parts == (*kept, TextPart("Which?"))
+    assert wordless.message.parts == kept[:1]
+
+
+@pytest.mark.parametrize(("files", "name"), [(FILES[1:2], "cat.png"), (FILES, "The attachment")])
+def test_an_attachment_the_engine_cannot_read_is_named(
+    files: tuple[Attachment, ...], name: str
+) -> None:
+    engine = ScriptedEngine([[Fail("bad_media", "INVALID_ARGUMENT: Failed to decode image.")]])
+
+    async def body(bench: Bench) -> None:
+        assert bench.chat.send("What?", files)
+        await bench.chat.wait()
+
+    bench = run(engine, body)
+    question, answer = bench.chat.conversation.path()
+    assert answer.error.startswith(f"{name} could not be used: ")
+    assert question.attachments == files

@@ -6,11 +6,23 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from engine import context_guard, engine_log, errors, library, messages, stream, wire
+from engine import (
+    context_guard,
+    engine_log,
+    errors,
+    header_schema,
+    library,
+    media,
+    messages,
+    stream,
+    wire,
+)
 from engine.errors import BackendError, GenerationError, LibraryError, LoadError, from_info
 from engine.handles import Handle, live_handles
 from engine.types import (
@@ -292,3 +304,34 @@ def test_importing_the_engine_package_pulls_in_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_words_that_stand_for_pictures_by_model_type() -> None:
+    from litert_lm_builder.runtime.proto import llm_metadata_pb2
+
+    def markers(change: Callable[[Any], None]) -> tuple[str, ...]:
+        meta = llm_metadata_pb2.LlmMetadata()
+        change(meta.llm_model_type)
+        return header_schema.parse_llm_metadata(meta.SerializeToString()).media_markers
+
+    def generic(pattern: str, *, image: bool = True) -> tuple[str, ...]:
+        def change(kind: Any) -> None:
+            kind.generic_model.image_enabled = image
+            kind.generic_model.delimiter_regex = pattern
+
+        return markers(change)
+
+    assert "<|image|>" in markers(lambda kind: kind.gemma4.SetInParent())
+    assert "<start_of_image>" in markers(lambda kind: kind.gemma3.SetInParent())
+    assert markers(lambda kind: kind.qwen3.SetInParent()) == ()
+    assert generic(r"(<\|img\|>|<snd>)") == ("<|img|>", "<snd>")
+    assert generic("<[a-z]+>|<snd>") == ("<snd>",)
+    assert generic("(<snd>)", image=False) == ()
+    assert generic("") == ()
+
+
+def test_a_marker_in_a_text_is_broken_once() -> None:
+    words = ("<image>", "<|image|>")
+    assert media.broken("an <image>, <|image|>", words) == "an <\u200bimage>, <\u200b|image|>"
+    assert media.broken("<image", words) == "<image"
+    assert media.broken(media.broken("<image>", words), words) == "<\u200bimage>"
