@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -19,6 +19,7 @@ from app.bench.store import Entry, newest
 from engine.types import LIBRARY_VERSION, Backend, SpecMode
 from ui import bench_strings as words
 from ui import format as fmt
+from ui import strings
 
 MIN_ANSWERS = 3
 """Fewer answers on a side say nothing about real use."""
@@ -28,7 +29,7 @@ MIN_TOKENS = 16
 
 
 class AutoChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """What Auto does now and why. `texts` are for the picker, `card` for the model card."""
+    """What Auto does now and why."""
 
     on: bool = False
     measured: bool = False
@@ -40,35 +41,59 @@ class AutoChoice(msgspec.Struct, frozen=True, kw_only=True):
     entry_id: str = ""
 
     @property
-    def card(self) -> str:
-        """`measured 1.60× on 29 Nov`, or that nothing was measured."""
-        if not self.measured or self.date is None:
+    def told(self) -> str:
+        """`1.60× here`, that it cannot run here, or that nothing was measured: the words of the
+        picker and of the model card."""
+        if not self.measured:
             return words.NOT_MEASURED
         if self.verdict is Verdict.CANNOT:
-            return words.CANNOT_CARD
-        return f"measured {fmt.speedup(self.speedup)} on {day(self.date)}"
+            return words.CANNOT_HERE
+        return words.SPEEDUP_HERE.format(speedup=fmt.speedup(self.speedup))
 
     @property
     def texts(self) -> dict[SpecMode, str]:
         """Text of each choice of the speculative picker."""
+        side = words.ON if self.on else words.OFF
+        auto = f"{side}: {self.told}"
         if not self.measured or self.date is None:
-            return {
-                SpecMode.OFF: words.NOT_MEASURED,
-                SpecMode.ON: words.NOT_MEASURED,
-                SpecMode.AUTO: f"Off: {words.NOT_MEASURED}",
-            }
+            return {SpecMode.OFF: self.told, SpecMode.ON: self.told, SpecMode.AUTO: auto}
+        off = words.RATE_HERE.format(rate=fmt.tps(self.off_tps))
         if self.verdict is Verdict.CANNOT:
-            return {
-                SpecMode.OFF: f"{fmt.tps(self.off_tps)} tok/s here",
-                SpecMode.ON: words.CANNOT_HERE,
-                SpecMode.AUTO: f"Off: {words.CANNOT_HERE}",
-            }
-        side = "On" if self.on else "Off"
+            return {SpecMode.OFF: off, SpecMode.ON: self.told, SpecMode.AUTO: auto}
         return {
-            SpecMode.OFF: f"{fmt.tps(self.off_tps)} tok/s here",
-            SpecMode.ON: f"{fmt.tps(self.on_tps)} tok/s here",
-            SpecMode.AUTO: f"{side}: {fmt.speedup(self.speedup)} measured {day(self.date)}",
+            SpecMode.OFF: off,
+            SpecMode.ON: words.RATE_HERE.format(rate=fmt.tps(self.on_tps)),
+            SpecMode.AUTO: words.MEASURED_ON.format(result=auto, day=day(self.date)),
         }
+
+
+class OnCard(msgspec.Struct, frozen=True, kw_only=True):
+    """What a model card says of speculation. `speedup` is for sorting; `measured` is whether
+    the backend in use has a result."""
+
+    text: str = words.NOT_MEASURED
+    speedup: float | None = None
+    measured: bool = False
+
+
+def on_card(choices: Mapping[Backend, AutoChoice], preferred: Backend) -> OnCard:
+    """The words of the picker for every backend that has a result, the preferred one first;
+    `choices` has all backends of the model."""
+    order = sorted(choices, key=lambda b: b is not preferred)
+    known = [b for b in order if choices[b].measured]
+    if not known:
+        return OnCard()
+    if known == order[:1]:
+        text = words.SPECULATION.format(told=choices[known[0]].told)
+    else:
+        shown = dict.fromkeys((order[0], *known))
+        told = ", ".join(f"{strings.BACKENDS[b]}: {choices[b].told}" for b in shown)
+        text = words.SPECULATION.format(told=told)
+    return OnCard(
+        text=text,
+        speedup=next((s for b in known if (s := choices[b].speedup) is not None), None),
+        measured=bool(order) and order[0] in known,
+    )
 
 
 def day(date: float) -> str:

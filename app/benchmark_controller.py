@@ -88,10 +88,6 @@ class BenchmarkController(QObject):
         picked = self._services.models.picked
         return self.texts_for(picked.model_path, picked.backend) if picked is not None else {}
 
-    def card_text(self, model_path: str, backend: Backend = Backend.CPU) -> str:
-        """`measured 1.60× on 29 Nov` or `not measured yet`, for a model card."""
-        return self.choice(model_path, backend).card
-
     def measure(self, path: str = "", backend: Backend | None = None) -> None:
         """`Measure…`: opens the tab, aimed at the model in use or the given one."""
         self._window.select_tab(KEY)

@@ -15,6 +15,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
+from app.auto_spec import OnCard, on_card
 
 from app.desktop import open_folder, open_page
 from app.engine_state import EngineState, Phase
@@ -30,7 +31,7 @@ from app.model_storage import ModelStorage
 from app.notices import Action, Level, Notice
 from app.services import Services
 from app.wording import explain
-from engine.types import Backend, ErrorInfo, LoadOptions, ModelInfo
+from engine.types import ErrorInfo, LoadOptions, ModelInfo
 from ui import model_strings as words
 from ui import strings
 from ui.controls import announce
@@ -63,7 +64,7 @@ class ModelsController(QObject):
         self.tab: ModelsTab | None = None
         self._failed: dict[str, str] = {}
         self._last: EngineState = services.state.engine
-        self._speedups: dict[str, float] = {}
+        self._speculation: dict[str, OnCard] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self.dialogs = ModelDialogs(self)
         self.opening = ModelOpening(self)
@@ -142,7 +143,7 @@ class ModelsController(QObject):
             engine=self._engine(),
             machine=found.machine if found else None,
             cache_bytes=lib.cache_bytes(),
-            speedups=self._speedups,
+            speculation=self._speculation,
             used=lib.records.used,
             origins={path: origin.key for path, origin in lib.records.origins.items()},
             orphans=found.orphans if found else (),
@@ -180,15 +181,11 @@ class ModelsController(QObject):
         if choice is None or found is None:
             return
         backend = self.services.settings.value.backend
-        speedups: dict[str, float] = {}
-        for model in found.models:
-            if model.info is not None and model.info.supports_mtp:
-                for tried in (backend, Backend.CPU, Backend.GPU):
-                    measured = choice(model.path, tried)
-                    if measured.measured and measured.speedup is not None:
-                        speedups[model.path] = measured.speedup
-                        break
-        self._speedups = speedups
+        self._speculation = {
+            model.path: on_card({b: choice(model.path, b) for b in model.info.backends}, backend)
+            for model in found.models
+            if model.info is not None and model.info.supports_mtp
+        }
 
     def _on_engine(self) -> None:
         before, now = self._last, self.services.state.engine

@@ -6,6 +6,7 @@ Pure Python, no Qt. Keys are string values of the program's enumerations.
 from __future__ import annotations
 
 from ui import format as fmt
+from ui import strings
 
 WORKLOADS: dict[str, str] = {
     "writing": "Free writing",
@@ -51,7 +52,7 @@ COMPARE_LONG = "Compare speculation off / on"
 HISTORY = "History"
 CANCEL = "Cancel"
 MEASURE = "Measure…"
-NOT_MEASURED = "not measured yet"
+NOT_MEASURED = strings.NOT_MEASURED
 EMPTY_TITLE = "Nothing measured yet"
 EMPTY_TEXT = (
     "Run the same prompts with speculation off and on, in turn, and see what it is worth on "
@@ -91,7 +92,12 @@ SYNTHETIC_OVERDUE = (
 CHAT_IS_SAFE = " Your conversation is safe."
 ON_MISSING = "Only the leg without speculation was measured. {sentence}"
 CANNOT_HERE = "cannot run here"
-CANNOT_CARD = "speculation cannot run here"
+SPEEDUP_HERE = "{speedup} here"
+RATE_HERE = "{rate} tok/s here"
+MEASURED_ON = "{result}, measured {day}"
+SPECULATION = "speculation {told}"
+ON = "On"
+OFF = "Off"
 INTERVAL_NOTE = (
     "The interval holds the noise of the machine and how much these prompts differ; other "
     "prompts may behave otherwise."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from app.auto_spec import OnCard
 from app.library.catalogue import CatalogueEntry
 from app.library.download_types import DownloadStatus
 from app.library.fit import Machine
@@ -29,7 +30,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
     engine: Engine = Engine()
     machine: Machine | None = None
     cache_bytes: dict[str, int] = {}
-    speedups: dict[str, float] = {}
+    speculation: dict[str, OnCard] = {}
     used: dict[str, float] = {}
     origins: dict[str, str] = {}
     orphans: tuple[str, ...] = ()

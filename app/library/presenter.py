@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from app.auto_spec import OnCard
 from app.library.download_cards import download_row, entry_row, orphan_row, progress
 from app.library.download_types import DownloadStatus
 from app.library.fit import Fit, judge
@@ -85,7 +86,7 @@ def local_row(model: LocalModel, know: Knowledge) -> ModelRowView:
         menu=_local_menu(model, engine),
         size=model.bytes,
         used=know.used.get(model.path, 0.0),
-        speedup=know.speedups.get(model.path),
+        speedup=_speculation(model, know).speedup,
         abilities=frozenset(shown) | ({"fits"} if fits else frozenset()),
         order=0 if engine.loaded == model.path else 2 if problem else 1,
     )
@@ -129,12 +130,7 @@ def _local_facts(model: LocalModel, know: Knowledge) -> tuple[str, ...]:
     if model.path in know.problems:
         facts.append(words.KNOWN_PROBLEM)
     if info is not None and info.supports_mtp:
-        measured = know.speedups.get(model.path)
-        facts.append(
-            words.NOT_MEASURED
-            if measured is None
-            else words.SPEEDUP_HERE.format(speedup=fmt.speedup(measured))
-        )
+        facts.append(_speculation(model, know).text)
     if model.path in engine.failed and engine.loaded != model.path:
         facts.append(words.LOAD_FAILED.format(reason=engine.failed[model.path]))
     elif know.used.get(model.path) and engine.loaded != model.path:
@@ -179,10 +175,14 @@ def _local_actions(model: LocalModel, engine: Engine, know: Knowledge) -> tuple[
     return ()
 
 
+def _speculation(model: LocalModel, know: Knowledge) -> OnCard:
+    return know.speculation.get(model.path, OnCard())
+
+
 def _measure_first(model: LocalModel, know: Knowledge) -> tuple[RowAction, ...]:
     """*not measured yet* comes with the button that changes it."""
     able = model.loadable and model.info is not None and model.info.supports_mtp
-    if not able or model.path in know.speedups:
+    if not able or _speculation(model, know).measured:
         return ()
     return (RowAction("measure", words.MEASURE),)
 

@@ -199,7 +199,7 @@ def dialogs() -> dict[str, QWidget]:
         texts={
             SpecMode.OFF: "51.8 tok/s here",
             SpecMode.ON: "83.1 tok/s here",
-            SpecMode.AUTO: "On: 1.60× measured 29 Nov",
+            SpecMode.AUTO: "On: 1.60× here, measured 29 Nov",
         },
     )
     load = LoadDialogView(

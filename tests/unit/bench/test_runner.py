@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from app.auto_spec import AutoSpec
+from app import auto_spec
+from app.auto_spec import AutoChoice, AutoSpec
 from app.bench import export, present, report, schedule, workloads
 from app.bench import runner as runner_module
 from app.bench.peak import OWN, RESET, PeakMeter
@@ -435,7 +436,9 @@ def test_model_that_cannot_load_with_speculation_is_measured_without(
     assert spec.measured
     assert not spec.on
     assert words.CANNOT_HERE in spec.texts[SpecMode.AUTO]
-    assert spec.card == words.CANNOT_CARD
+    assert spec.texts[SpecMode.ON] == spec.told == words.CANNOT_HERE
+    card = auto_spec.on_card({Backend.CPU: spec, Backend.GPU: AutoChoice()}, Backend.CPU)
+    assert (card.text, card.measured) == ("speculation cannot run here", True)
 
 
 def test_model_that_loads_neither_way_is_an_error(model: str) -> None:

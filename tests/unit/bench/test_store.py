@@ -150,7 +150,7 @@ def test_auto_is_off_for_another_file_backend_engine_or_machine(
 ) -> None:
     found = choice(make_record(model), **other)
     assert (found.on, found.measured) == (False, False)
-    assert found.card == "not measured yet"
+    assert found.told == "not measured yet"
 
 
 def test_newest_valid_result_wins(model: Path) -> None:
@@ -202,16 +202,37 @@ def test_texts_of_picker_and_card(model: Path) -> None:
 
     noon = time.mktime((time.localtime().tm_year, 11, 29, 12, 0, 0, 0, 0, -1))
     found = choice(make_record(model, on=80, date=noon))
-    assert found.card == "measured 1.60× on 29 Nov"
+    assert found.told == "1.60× here"
     assert found.texts == {
         SpecMode.OFF: "50.0 tok/s here",
         SpecMode.ON: "80.0 tok/s here",
-        SpecMode.AUTO: "On: 1.60× measured 29 Nov",
+        SpecMode.AUTO: "On: 1.60× here, measured 29 Nov",
     }
     assert set(auto_spec.AutoChoice().texts.values()) == {
         "not measured yet",
         "Off: not measured yet",
     }
+
+
+def test_a_card_tells_of_every_backend_in_the_words_of_the_picker() -> None:
+    good = auto_spec.AutoChoice(
+        on=True, measured=True, speedup=1.6, date=1.0, verdict=Verdict.FASTER
+    )
+    cannot = auto_spec.AutoChoice(measured=True, date=1.0, verdict=Verdict.CANNOT)
+    unknown = auto_spec.AutoChoice()
+
+    def card(cpu: auto_spec.AutoChoice, gpu: auto_spec.AutoChoice, preferred: Backend) -> str:
+        return auto_spec.on_card({Backend.CPU: cpu, Backend.GPU: gpu}, preferred).text
+
+    assert card(unknown, unknown, Backend.CPU) == "not measured yet"
+    assert card(good, unknown, Backend.CPU) == "speculation 1.60× here"
+    assert card(good, cannot, Backend.CPU) == "speculation CPU: 1.60× here, GPU: cannot run here"
+    assert card(unknown, cannot, Backend.CPU) == (
+        "speculation CPU: not measured yet, GPU: cannot run here"
+    )
+    assert card(good, cannot, Backend.GPU) == "speculation GPU: cannot run here, CPU: 1.60× here"
+    found = auto_spec.on_card({Backend.CPU: unknown, Backend.GPU: good}, Backend.CPU)
+    assert (found.speedup, found.measured) == (1.6, False)
 
 
 def run(tps: float, *, on: bool, tokens: int = 50, model: str = "m") -> RunRecord:

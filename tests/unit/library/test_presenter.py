@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.auto_spec import OnCard
 from app.library import details, failures, presenter
 from app.library.catalogue import CatalogueEntry, load_catalogue
 from app.library.download_cards import ways_on
@@ -70,7 +71,7 @@ def test_a_loaded_model_as_in_the_sketch(model: LocalModel) -> None:
         model,
         engine=Engine(loaded=model.path, backend=Backend.CPU),
         cache_bytes={model.path: 172_000_000},
-        speedups={model.path: 1.6},
+        speculation={model.path: OnCard(text="speculation 1.60× here", measured=True)},
         used={model.path: 5.0},
     )
     assert row.badges == ("MTP", "text")
@@ -84,7 +85,7 @@ def test_a_model_that_can_be_loaded(model: LocalModel) -> None:
     row = one(model)
     assert row.line == "186 MB · context 1024 · not measured yet"
     assert ids(row) == ["measure", "load"]
-    assert ids(one(model, speedups={model.path: 0.9})) == ["load"]
+    assert ids(one(model, speculation={model.path: OnCard(measured=True)})) == ["load"]
     menu = [a.id for a in row.menu]
     assert {"details", "measure", "show", "clear_cache", "delete"} <= set(menu)
     assert "fits" in row.abilities
