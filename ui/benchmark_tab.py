@@ -25,7 +25,6 @@ from ui.bench_result import ResultPane
 from ui.bench_setup import BenchSetup
 from ui.bench_views import HistoryView, ProgressView, ResultView, TargetView
 from ui.controls import Card, announce, button, label, primary_button
-from ui.retire import retire_when_finished
 from ui.theme import theme
 
 NARROW = 860
@@ -243,6 +242,5 @@ class BenchmarkTab(QWidget):
         dialog.setDefaultSuffix(suffix)
         dialog.setNameFilter(f"*.{suffix}")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        retire_when_finished(dialog)
         dialog.open()
         return dialog

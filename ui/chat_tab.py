@@ -17,7 +17,6 @@ from ui.conversation_page import ConversationPage
 from ui.conversation_tabs import ConversationTabs
 from ui.notice_bar import NoticeBar
 from ui.resting_pages import RestingPages
-from ui.retire import retire
 from ui.status_header import StatusHeader
 from ui.theme import theme
 from ui.tool_page import PageArea, SnugPage
@@ -180,7 +179,7 @@ class ChatTab(QWidget):
         self._resting.closed(key)
         self.tabs.remove(key)
         self._stack.removeWidget(page)
-        retire(page)
+        page.deleteLater()
         if not self._pages:
             self.tabs.hide()
             if self._welcome is not None:

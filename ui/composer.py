@@ -8,7 +8,7 @@ made visible when they come in. Main thread only.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData, QObject, Qt, Signal
+from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import (
     QAction,
     QActionGroup,
@@ -186,6 +186,7 @@ class Composer(QFrame):
                 widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         flow.push_from = 3
         self._flow = flow
+        self._strip: QWidget | None = None
         self._strip_place = QVBoxLayout()
         self._strip_place.setContentsMargins(0, 0, 0, 0)
         self._body = body = QVBoxLayout(self)
@@ -207,9 +208,7 @@ class Composer(QFrame):
         self._body.setSpacing(6 if on else 12)
         if self._view.spec.available:
             self._fill_spec_menu()
-        for index in range(self._flow.count()):
-            item = self._flow.itemAt(index)
-            widget = item.widget() if item is not None else None
+        for widget in self._flow.widgets():
             if isinstance(widget, QPushButton):
                 self._fit_button(widget)
 
@@ -222,6 +221,7 @@ class Composer(QFrame):
 
     def set_attachment_strip(self, widget: QWidget) -> None:
         """Places the strip of pending attachments above the text."""
+        self._strip = widget
         self._strip_place.addWidget(widget)
 
     def add_button(self, widget: QPushButton) -> None:
@@ -311,9 +311,7 @@ class Composer(QFrame):
             self.message_sent.emit(text)
 
     def _strip_has_items(self) -> bool:
-        item = self._strip_place.itemAt(0)
-        strip: QObject | None = item.widget() if item is not None else None
-        return isinstance(strip, QWidget) and strip.isVisibleTo(self)
+        return self._strip is not None and self._strip.isVisibleTo(self)
 
     def _on_stop_clicked(self) -> None:
         self.edit.setFocus()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
-from ui.retire import retire_when_finished
 from ui.theme import theme
 
 FRAME = QSize(16, 44)
@@ -22,8 +21,6 @@ def room(dialog: QWidget) -> QSize:
 def open_at(dialog: QWidget, width: int, height: int = 0, least: tuple[int, int] = (0, 0)) -> None:
     """Sizes in px before scaling. Without `height` the dialog is as tall as its layout wants;
     `least` are the smallest width and height a person can drag it to."""
-    if isinstance(dialog, QDialog):
-        retire_when_finished(dialog)
     most = room(dialog)
     wide = min(theme().px(width), most.width())
     layout = dialog.layout()

@@ -24,7 +24,6 @@ from ui import format as fmt
 from ui import strings
 from ui.controls import button, label
 from ui.dialog_size import room
-from ui.retire import retire_when_finished
 from ui.theme import theme
 from ui.views import NoticeAction
 
@@ -50,7 +49,6 @@ class AskDialog(QDialog):
         self.setWindowTitle(title)
         self.setModal(True)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        retire_when_finished(self)
         self._answer = ""
         body = QVBoxLayout(self)
         body.setContentsMargins(24, 20, 24, 20)

@@ -14,7 +14,6 @@ from ui import strings
 from ui import tool_strings as words
 from ui.controls import button, label
 from ui.form_fields import FormFields
-from ui.retire import retire_when_finished
 from ui.theme import theme
 
 
@@ -28,7 +27,6 @@ class FormDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(words.FORM)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        retire_when_finished(self)
         self.setModal(True)
         self.fields = FormFields()
         self.none = button(words.NO_FORM, "", lambda: self._choose(None))

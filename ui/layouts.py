@@ -1,9 +1,15 @@
-"""Two layouts Qt lacks: a centred reading column and a row that flows onto more lines."""
+"""Two layouts Qt lacks: a centred reading column and a row that flows onto more lines.
+
+`itemAt` of Qt's own layouts is never called in this program: PySide6 (6.10.3 and 6.11.3) keeps the
+item it returns as a child of the layout, does not learn when Qt deletes that item together with its
+widget, and dies when it later deletes some other object that got the item's address. Items made in
+Python, as here, tell when they are deleted.
+"""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLayout, QLayoutItem, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLayout, QLayoutItem, QSizePolicy, QWidget, QWidgetItem
 
 from ui.theme import COLUMN
 
@@ -22,6 +28,14 @@ class FlowLayout(QLayout):
         self._heights: dict[int, int] = {}
         self.push_from = -1
         self.setContentsMargins(0, 0, 0, 0)
+
+    def addWidget(self, widget: QWidget) -> None:
+        self.addChildWidget(widget)
+        self.addItem(QWidgetItem(widget))
+
+    def widgets(self) -> list[QWidget]:
+        """What it holds, in order."""
+        return [w for item in self._items if (w := item.widget()) is not None]
 
     def addItem(self, item: QLayoutItem) -> None:
         self._items.append(item)

@@ -259,8 +259,7 @@ class ModelsTab(QWidget):
         for group, _ in GROUPS:
             cards = [self._cards[k] for k in order if self._cards[k].view().group == group]
             for place, card in enumerate(cards):
-                at = self._lists[group].itemAt(place)
-                if at is None or at.widget() is not card:
+                if self._lists[group].indexOf(card) != place:
                     self._lists[group].insertWidget(place, card)
         previous: QWidget = self.storage_button
         for key in order:

@@ -13,7 +13,6 @@ from ui import model_strings as words
 from ui import strings
 from ui.controls import announce, button, flat_button, label, primary_button
 from ui.dialog_size import room
-from ui.retire import retire_when_finished
 from ui.theme import theme
 
 
@@ -27,7 +26,6 @@ class TokenDialog(QDialog):
     def __init__(self, host: str, keeping: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        retire_when_finished(self)
         self.setWindowTitle(words.TOKEN_TITLE)
         self.setModal(True)
         self.field = QLineEdit()

@@ -9,13 +9,17 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
+    QLayout,
     QLayoutItem,
     QScrollArea,
     QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
+    QWidgetItem,
 )
+
+DIRECT = Qt.FindChildOption.FindDirectChildrenOnly
 
 
 class TallPage(QWidget):
@@ -58,10 +62,15 @@ class SnugPage(TallPage):
         """The scroll area makes the page at least this tall."""
         margins = self.body.contentsMargins()
         wide = max(width, 60) - margins.left() - margins.right()
-        items = (self.body.itemAt(n) for n in range(self.body.count()))
-        shown = [tall for item in items if item is not None and (tall := _least(item, wide))]
+        shown = [tall for item in self._parts() if (tall := _least(item, wide))]
         gaps = self.body.spacing() * max(0, len(shown) - 1)
         return sum(shown) + gaps + margins.top() + margins.bottom()
+
+    def _parts(self) -> list[QLayoutItem]:
+        """What `body` holds, in items of our own: `QLayout.itemAt` is not safe (see `layouts`)."""
+        widgets = self.findChildren(QWidget, options=DIRECT)
+        inside = [QWidgetItem(w) for w in widgets if self.body.indexOf(w) >= 0]
+        return [*inside, *self.body.findChildren(QLayout, options=DIRECT)]
 
     def _needed(self) -> int:
         return self.heightForWidth(self.width())

@@ -18,7 +18,6 @@ from ui.controls import announce, label
 from ui.drag_scroller import DragScroller
 from ui.frame_clock import BACKLOG_BUDGET_S, BUDGET_S, FrameClock
 from ui.message_view import MessageView
-from ui.retire import retire
 from ui.scroll_follower import NEAR, FollowingScrollArea
 from ui.theme import COLUMN
 from ui.views import TurnView
@@ -140,7 +139,7 @@ class TurnWindow(FollowingScrollArea):
     def _drop_view(self, view: MessageView) -> None:
         self._column.removeWidget(view)
         view.hide()
-        retire(view)
+        view.deleteLater()
 
     def _extend_down(self, count: int) -> None:
         for at in range(self._last, min(len(self._turns), self._last + count)):

@@ -79,6 +79,21 @@ def test_no_sockets_but_the_download_clients() -> None:
     assert network <= {"app/single_instance.py", "app\\single_instance.py"}
 
 
+def test_items_of_qt_layouts_are_never_asked_for() -> None:
+    """PySide6 then dies at some later deletion: see `ui.layouts`. Lists ask by position."""
+    asked = {"itemAt", "itemAtPosition", "takeRow"}
+    lists = {Path("ui/bench_history.py")}
+    found = [
+        f"{path}:{node.lineno}"
+        for path, node in nodes()
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in asked
+        and path not in lists
+    ]
+    assert not found, found
+
+
 def test_no_markup_is_ever_set() -> None:
     found = []
     for path, node in nodes():
