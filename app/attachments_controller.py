@@ -7,7 +7,8 @@ the draft of their conversation, and so over a restart, until its next message t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -16,11 +17,12 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QImage
 
 from app import attachments
-from app.attachment_images import encode, prepare
+from app.attachment_images import ImageProblem, encode, prepare
 from app.attachments import AttachmentError, AttachmentStore
 from app.conversation import Attachment
 from app.model_names import display_name
 from app.notices import Level, Notice
+from engine.types import LoadedModel
 from ui import format as fmt
 from ui import strings, strings_history
 from ui.attachment_strip import AttachmentStrip
@@ -36,6 +38,8 @@ Run = Callable[[Coroutine[object, object, object]], None]
 IMAGES = "*.png *.jpg *.jpeg *.webp *.gif *.bmp"
 SOUNDS = "*.wav *.mp3 *.flac"
 MODEL_END = ".litertlm"
+MAX_TOLD = 4
+"""So many sentences about bad files go into one notice."""
 
 
 class AttachmentsController(QObject):
@@ -49,6 +53,8 @@ class AttachmentsController(QObject):
         self._chats = services.chats
         self.store = AttachmentStore(services.paths.attachments, prepare)
         self._strips: dict[str, AttachmentStrip] = {}
+        self._at_work: Counter[str] = Counter()
+        self._loaded: LoadedModel | None = services.state.loaded
         self._chats.take_attachments = self.take
         self._chats.return_attachments = self.give_back
         self._chats.attachments_fit = self.fits
@@ -57,11 +63,16 @@ class AttachmentsController(QObject):
         self._chats.closed.connect(self._on_closed)
         for chat in self._chats.chats:
             self._on_opened(chat.key)
+        services.state.changed.connect(self._on_state)
         window.on_action("attach", self._on_action)
 
     def take(self, key: str) -> tuple[Attachment, ...] | None:
         """What waits in the strip of a chat, taken out of it. None, and it was said why, when
-        the model in use cannot take it: the message must stay as it is."""
+        the model in use cannot take it or a file is still being read: the message must stay
+        as it is."""
+        if self._at_work[key]:
+            self._tell([AttachmentError("attach_at_work", "")])
+            return None
         waiting = self._waiting(key)
         if not self.fits(waiting):
             return None
@@ -72,7 +83,7 @@ class AttachmentsController(QObject):
         """Whether the model in use can take these; False, and it was said why, when not."""
         for kind in sorted({a.kind for a in files}):
             if self._refusal(kind) not in ("", "no_model"):
-                self._refuse(kind)
+                self._tell([self._refused(kind)])
                 return False
         return True
 
@@ -109,8 +120,8 @@ class AttachmentsController(QObject):
         page.set_attachment_strip(strip)
         self._strips[key] = strip
         page.attach_requested.connect(lambda: self._run(self._ask(key)))
-        page.files_dropped.connect(lambda paths: self._run(self.add_files(key, paths)))
-        page.image_pasted.connect(lambda image: self._run(self._paste(key, image)))
+        page.files_dropped.connect(lambda paths: self._start(key, self.add_files(key, paths)))
+        page.image_pasted.connect(lambda image: self._start(key, self._paste(key, image)))
         page.attachment_opened.connect(self._open)
         self._show(key)
 
@@ -125,67 +136,96 @@ class AttachmentsController(QObject):
     async def _ask(self, key: str) -> None:
         kinds = [k for k in ("image", "audio") if not self._refusal(k)]
         if not kinds:
-            self._refuse("image")
+            self._tell([self._refused("image")])
             return
         patterns = " ".join({"image": IMAGES, "audio": SOUNDS}[k] for k in kinds)
         filters = f"{strings_history.ATTACH_FILES} ({patterns});;{strings.ALL_FILES}"
         paths = await ask_file(self._window, strings.ATTACH, filters, many=True)
-        await self.add_files(key, paths)
+        self._start(key, self.add_files(key, paths))
+
+    def _start(self, key: str, adding: Coroutine[object, object, None]) -> None:
+        """Runs what adds files to a chat, which sends nothing until that is done."""
+
+        async def counted() -> None:
+            try:
+                await adding
+            finally:
+                self._at_work[key] -= 1
+
+        self._at_work[key] += 1
+        self._run(counted())
 
     async def add_files(self, key: str, paths: list[str]) -> None:
         """Adds files of a person; each that cannot be used is named in one sentence."""
+        problems: list[AttachmentError] = []
         for name in paths:
             if name.lower().endswith(MODEL_END):
                 self._window.model_dropped.emit(name)
                 continue
-            kind = await self._try(partial(self.store.kind_of, Path(name)))
-            if kind and self._refusal(kind):
-                self._refuse(kind)
-            elif kind:
-                await self._add(key, partial(self.store.add_file, Path(name)))
+            path = Path(name)
+            try:
+                self._check(key, await self._off_main(partial(self.store.kind_of, path)))
+                self._put(key, await self._off_main(partial(self.store.add_file, path)))
+            except AttachmentError as problem:
+                problems.append(problem)
+        self._tell(problems)
 
     async def _paste(self, key: str, image: QImage) -> None:
-        if self._refusal("image"):
-            self._refuse("image")
-            return
-        name = strings_history.PASTED
-        await self._add(key, lambda: self.store.add_prepared(encode(image), name))
+        def store() -> Attachment:
+            return self.store.add_prepared(encode(image), strings_history.PASTED)
 
-    async def _add(self, key: str, work: Callable[[], Attachment]) -> None:
-        waiting = self._waiting(key)
-        if len(waiting) >= attachments.MAX_PER_MESSAGE:
-            self._tell("attach_too_many", {"limit": str(attachments.MAX_PER_MESSAGE)})
-            return
-        added = await self._try(work)
-        if added is not None and self._refusal(added.kind):
-            self._refuse(added.kind)
-            return
-        waiting = self._waiting(key)
-        if added is not None and key in self._strips and added not in waiting:
-            self._keep(key, (*waiting, added))
-
-    async def _try(self, work: Callable[[], T]) -> T | None:
-        """The result of work on the shared executor; None when it failed and it was said why."""
-        loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._services.executor, work)
+            self._check(key, "image")
+            self._put(key, await self._off_main(store))
         except AttachmentError as problem:
-            self._tell(problem.code, problem.params)
-            return None
+            self._tell([problem])
+        except ImageProblem as problem:
+            self._tell([AttachmentError(problem.code, strings_history.PASTED, **problem.params)])
+
+    async def _off_main(self, work: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._services.executor, work)
+
+    def _check(self, key: str, kind: str) -> None:
+        """Raises `AttachmentError` when the next message can take no (further) `kind`."""
+        if len(self._waiting(key)) >= attachments.MAX_PER_MESSAGE:
+            limit = str(attachments.MAX_PER_MESSAGE)
+            raise AttachmentError("attach_too_many", "", limit=limit)
+        if self._refusal(kind):
+            raise self._refused(kind)
+
+    def _put(self, key: str, added: Attachment) -> None:
+        self._check(key, added.kind)  # the model may be another one by now
+        waiting = self._waiting(key)
+        if key in self._strips and added not in waiting:
+            self._keep(key, (*waiting, added))
 
     def _refusal(self, kind: str) -> str:
         return attachments.refusal(kind, self._services.state.loaded)
 
-    def _refuse(self, kind: str) -> None:
+    def _refused(self, kind: str) -> AttachmentError:
         info = self._chats.info()
-        name = fmt.plain(display_name(info.path)) if info else strings.NO_MODEL
-        params = {"model": name, "kind": strings_history.KINDS[kind]}
-        self._tell(self._refusal(kind), params)
+        model = fmt.plain(display_name(info.path)) if info else strings.NO_MODEL
+        kinds = strings_history.KINDS[kind]
+        return AttachmentError(self._refusal(kind), "", model=model, kind=kinds)
 
-    def _tell(self, code: str, params: dict[str, str]) -> None:
-        safe = {k: fmt.plain(v, 120) for k, v in params.items()}
-        text = strings_history.problem(code, safe)
-        self._services.notices.post(Notice("attachment", text, level=Level.WARNING, seconds=12))
+    def _tell(self, problems: Sequence[AttachmentError]) -> None:
+        """One notice for all of them; the same sentence once."""
+        texts = dict.fromkeys(
+            strings_history.problem(e.code, {k: fmt.plain(v, 120) for k, v in e.params.items()})
+            for e in problems
+        )
+        if texts:
+            text = strings_history.some(list(texts), MAX_TOLD)
+            self._services.notices.post(Notice("attachment", text, level=Level.WARNING, seconds=12))
+
+    def _on_state(self) -> None:
+        """What was said of the model before is no longer true of another one."""
+        loaded = self._services.state.loaded
+        if loaded is not None and loaded is not self._loaded:
+            self._services.notices.dismiss("attachment")
+            self._services.notices.dismiss("unseen")
+        self._loaded = loaded or self._loaded
 
     def _remove(self, key: str, name: str) -> None:
         self._keep(key, tuple(a for a in self._waiting(key) if a.file != name))
@@ -210,5 +250,9 @@ class AttachmentsController(QObject):
         chat = self._chats.current()
         node = chat.conversation.nodes.get(node_id) if chat is not None else None
         if node is not None and number.isdigit() and int(number) < len(node.attachments):
-            path = self.store.path(node.attachments[int(number)])
+            item = node.attachments[int(number)]
+            path = self.store.path(item)
+            if not path.is_file():
+                self._tell([AttachmentError("attach_gone", item.name)])
+                return
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))

@@ -35,6 +35,8 @@ _PROBLEMS: dict[str, str] = {
     "attach_unknown": "{name} is neither an image nor a sound that can be used.",
     "attach_not_stored": "The attachment could not be stored: {reason}.",
     "attach_too_many": "At most {limit} files can be sent with one message.",
+    "attach_at_work": "A file is still being read; send the message when it is shown above it.",
+    "attach_gone": "{name} is no longer stored; it cannot be opened.",
     "image_damaged": "{name} is damaged or cut off; it cannot be shown.",
     "image_huge": "{name} has {width} × {height} pixels; that is too large to attach.",
     "audio_damaged": "{name} holds no sound that can be played.",
@@ -53,7 +55,12 @@ _PROBLEMS: dict[str, str] = {
 KINDS = {"image": "images", "audio": "audio"}
 
 
-class _Params(dict[str, str]):
+def some(sentences: Sequence[str], most: int) -> str:
+    """At most so many sentences, and how many more there are."""
+    more = len(sentences) - most
+    return " ".join(sentences[:most]) + (f" And {more} more." if more > 0 else "")
+
+
 def unseen(model: str, names: Sequence[str], kinds: Collection[str], *, gone: bool) -> str:
     """What of a conversation a model was not shown: `names`, because of `kinds` it does not
     take, or because the files are `gone`."""

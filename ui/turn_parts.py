@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QImageReader, QPaintEvent, QPixmap
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtGui import QPaintEvent, QPixmap
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from ui import format as fmt
 from ui import strings
 from ui import tool_strings as words
+from ui.attachment_strip import thumbnail
 from ui.controls import icon_button, label, pill, restyle, set_icon, set_pill
 from ui.layouts import FlowLayout
 from ui.theme import theme
@@ -107,7 +108,9 @@ class Thumbnail(QPushButton):
         self.setAccessibleName(f"{view.kind}: {name}")
         self.setToolTip(fmt.tip(f"{name} · {fmt.size(view.bytes)}" if view.bytes else name))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        picture = self._picture() if view.kind == "image" and view.path else QPixmap()
+        picture = QPixmap()
+        if view.kind == "image" and view.path:
+            picture = thumbnail(view.path, theme().px(THUMB), self.devicePixelRatioF())
         if picture.isNull():
             self.setProperty("kind", "small")
             self.setText(name)
@@ -116,20 +119,6 @@ class Thumbnail(QPushButton):
             self.setProperty("kind", "small")
             self.setIcon(picture)
             self.setIconSize(picture.size() / picture.devicePixelRatio())
-
-    def _picture(self) -> QPixmap:
-        """A thumbnail decoded at its small size, so a huge picture costs no memory."""
-        reader = QImageReader(self.view.path)
-        reader.setAutoTransform(True)
-        size = reader.size()
-        if not size.isValid():
-            return QPixmap()
-        ratio = self.devicePixelRatioF()
-        side = round(theme().px(THUMB) * ratio)
-        reader.setScaledSize(size.scaled(QSize(side, side), Qt.AspectRatioMode.KeepAspectRatio))
-        out = QPixmap.fromImage(reader.read())
-        out.setDevicePixelRatio(ratio)
-        return out
 
 
 def attachments_row(views: tuple[AttachmentView, ...], on_open: Callable[[str], None]) -> QWidget:

@@ -89,9 +89,17 @@ async def attach_all(me: Person) -> None:
         await me.until(lambda: names(me) == [cat.name])
     paste(me)
     await me.until(lambda: len(names(me)) == 2)
-    drop(me.page.transcript, tone, bad)
+    note = home() / "note.txt"
+    note.write_text("words")
+    drop(me.page.transcript, bad, tone, note)
+    me.type("x")  # sent while the files are read: it must not go without them
+    QTest.keyClick(me.page.composer.edit, Qt.Key.Key_Return)
+    assert not me.chat.busy
+    assert me.page.draft() == "x"
+    me.page.clear_draft()
     await me.until(lambda: len(names(me)) == 3)
     await me.until(lambda: "bad.png is damaged" in notice_text(me))
+    assert "note.txt is neither" in notice_text(me)
     assert names(me) == [cat.name, "Pasted image.png", tone.name]
 
 
