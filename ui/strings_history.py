@@ -34,9 +34,9 @@ _PROBLEMS: dict[str, str] = {
     "attach_format": "{name} is a {format} file; save it as JPEG, PNG or WAV and attach that.",
     "attach_unknown": "{name} is neither an image nor a sound that can be used.",
     "attach_not_stored": "The attachment could not be stored: {reason}.",
-    "attach_too_many": "At most {limit} files can be sent with one message.",
     "attach_at_work": "A file is still being read; send the message when it is shown above it.",
     "attach_gone": "{name} is no longer stored; it cannot be opened.",
+    "attach_too_many": "At most {limit} files can be sent with one message.",
     "image_damaged": "{name} is damaged or cut off; it cannot be shown.",
     "image_huge": "{name} has {width} × {height} pixels; that is too large to attach.",
     "audio_damaged": "{name} holds no sound that can be played.",
@@ -75,6 +75,7 @@ def unseen(model: str, names: Sequence[str], kinds: Collection[str], *, gone: bo
     return f"{model} takes no {takes}: {what} {was} not shown to it. {stay} in the conversation."
 
 
+class _Params(dict[str, str]):
     def __missing__(self, key: str) -> str:
         return "—"
 
