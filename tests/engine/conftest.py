@@ -41,7 +41,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def variant(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Variants:
-    """The demo model as "thinking", "tools", "min_runtime", "small" (512 tokens) or "senses"."""
+    """The demo model as "thinking", "tools", "min_runtime", "small" (512 tokens), "senses", "gemma3"
+    or "gemma4"."""
     folder = tmp_path_factory.mktemp("variants")
     made: dict[str, Path] = {}
 
@@ -56,6 +57,7 @@ def variant(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Varia
                 min_runtime="9.9.9" if name == "min_runtime" else None,
                 max_tokens=512 if name == "small" else None,
                 senses=name == "senses",
+                model_type=name if name in ("gemma3", "gemma4") else "",
             )
         return made[name]
 

@@ -170,6 +170,20 @@ def test_words_that_mark_a_place_for_a_picture_are_only_words(able: AnyEngine, f
     assert "<\u200bimage>" in able.render(chat.request("An <image>"))
 
 
+@pytest.mark.parametrize("model", ["gemma3", "gemma4"])
+def test_a_text_only_gemma_can_be_asked_about_such_words(
+    model: str, kind: str, variant: Variants, cache: Path, tmp_path: Path
+) -> None:
+    """Their prompts are searched for markers although there is no encoder."""
+    engine = new_engine(kind, tmp_path / "engine.log")
+    try:
+        engine.load(LoadOptions(model_path=str(variant(model)), cache_dir=str(cache)))
+        question = "What are <start_of_image>, <image_soft_token>, <|image|> and <|audio|>?"
+        assert Chat(engine).send(question, limit=4).error is None
+    finally:
+        engine.close()
+
+
 def test_more_pictures_than_fit_go_back_with_the_numbers(able: AnyEngine, files: Path) -> None:
     red = ImagePart(str(files / "red.png"))
     chat = Chat(able)

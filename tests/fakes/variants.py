@@ -40,10 +40,12 @@ def make_variant(
     max_tokens: int | None = None,
     template: str | None = None,
     senses: bool = False,
+    model_type: str = "",
 ) -> Path:
     """Writes `target` and returns it. Raises what the builder raises on a bad source.
 
     `senses` adds the encoders of `tests.fakes.senses`: the model takes images and sounds.
+    `model_type` makes the engine treat the prompt like that of such a model ("gemma4").
     """
     from google.protobuf import text_format
     from litert_lm_builder import litertlm_builder
@@ -71,6 +73,9 @@ def make_variant(
             )
         if senses:
             give_senses(meta)
+        if model_type:
+            meta.llm_model_type.Clear()
+            getattr(meta.llm_model_type, model_type).SetInParent()
         if template is not None:
             meta.jinja_prompt_template = template
         if min_runtime is not None:
