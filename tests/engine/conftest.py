@@ -41,8 +41,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def variant(demo_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Variants:
-    """The demo model as "thinking", "tools", "min_runtime", "small" (512 tokens), "senses", "gemma3"
-    or "gemma4"."""
+    """The demo model as "thinking", "tools", "min_runtime", "small" (512 tokens), "senses",
+    "gemma3" or "gemma4"."""
     folder = tmp_path_factory.mktemp("variants")
     made: dict[str, Path] = {}
 
