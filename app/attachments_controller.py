@@ -38,6 +38,7 @@ Run = Callable[[Coroutine[object, object, object]], None]
 IMAGES = "*.png *.jpg *.jpeg *.webp *.gif *.bmp"
 SOUNDS = "*.wav *.mp3 *.flac"
 MODEL_END = ".litertlm"
+KINDS = ("image", "audio")
 MAX_TOLD = 4
 """So many sentences about bad files go into one notice."""
 
@@ -81,11 +82,11 @@ class AttachmentsController(QObject):
 
     def fits(self, files: Iterable[Attachment]) -> bool:
         """Whether the model in use can take these; False, and it was said why, when not."""
-        for kind in sorted({a.kind for a in files}):
-            if self._refusal(kind) not in ("", "no_model"):
-                self._tell([self._refused(kind)])
-                return False
-        return True
+        there = {a.kind for a in files}
+        kinds = [k for k in KINDS if k in there and self._refusal(k) not in ("", "no_model")]
+        if kinds:
+            self._tell([self._refused(*kinds)])
+        return not kinds
 
     def give_back(self, key: str, files: tuple[Attachment, ...]) -> None:
         """Puts files into the strip again (a message that was not taken)."""
@@ -134,9 +135,9 @@ class AttachmentsController(QObject):
             self._run(self._ask(key))
 
     async def _ask(self, key: str) -> None:
-        kinds = [k for k in ("image", "audio") if not self._refusal(k)]
+        kinds = [k for k in KINDS if not self._refusal(k)]
         if not kinds:
-            self._tell([self._refused("image")])
+            self._tell([self._refused(*KINDS)])
             return
         patterns = " ".join({"image": IMAGES, "audio": SOUNDS}[k] for k in kinds)
         filters = f"{strings_history.ATTACH_FILES} ({patterns});;{strings.ALL_FILES}"
@@ -203,11 +204,11 @@ class AttachmentsController(QObject):
     def _refusal(self, kind: str) -> str:
         return attachments.refusal(kind, self._services.state.loaded)
 
-    def _refused(self, kind: str) -> AttachmentError:
+    def _refused(self, *kinds: str) -> AttachmentError:
         info = self._chats.info()
         model = fmt.plain(display_name(info.path)) if info else strings.NO_MODEL
-        kinds = strings_history.KINDS[kind]
-        return AttachmentError(self._refusal(kind), "", model=model, kind=kinds)
+        words = " and ".join(strings_history.KINDS[k] for k in kinds)
+        return AttachmentError(self._refusal(kinds[0]), "", model=model, kind=words)
 
     def _tell(self, problems: Sequence[AttachmentError]) -> None:
         """One notice for all of them; the same sentence once."""

@@ -197,6 +197,7 @@ async def blind(me: Person) -> None:
     me.services.notices.dismiss("attachment")
     me.page.regenerate_requested.emit(answer.id)
     await me.until(lambda: me.notice() == "attachment")
+    assert "cannot take images and audio" in notice_text(me)
     me.services.notices.dismiss("attachment")
     me.page.edit_submitted.emit(question.id, "In other words?")
     await me.until(lambda: me.notice() == "attachment")
