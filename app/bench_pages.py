@@ -137,7 +137,7 @@ class BenchPages:
             return
         try:
             if kind in ("png", "svg"):
-                self.tab.result.plot.save(path)
+                self.tab.result.save_picture(path)
             else:
                 text = export.to_csv([record]) if kind == "csv" else export.to_json(record)
                 loop = asyncio.get_running_loop()

@@ -1,7 +1,8 @@
 """Pictures of the Benchmark tab, drawn with pyqtgraph in the colours of the theme.
 
-Import this only when the tab opens: pyqtgraph brings numpy. Main thread only. Pictures do
-not react to the mouse (they are read, not explored), so scrolling goes to the page.
+Import this only for a picture to show: pyqtgraph brings numpy, together 40 MB and half a
+second. Main thread only. Pictures do not react to the mouse (they are read, not explored), so
+scrolling goes to the page.
 """
 
 from __future__ import annotations
@@ -16,70 +17,15 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from ui import bench_strings as words
+from ui.bench_bars import LEFT, RoundBars, WordAxis
+from ui.bench_key import Entries, paint_key
 from ui.bench_views import BarRow, Picture
 from ui.theme import theme
 
 ROW_HEIGHT = 30
 EXPORT_SCALE = 2
-LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-TextSpec = tuple[QRectF, int, str]
-
-
-class RoundBars(pg.GraphicsObject):  # type: ignore[misc]
-    """Horizontal bars from 0 with slightly round corners; lengths in data units."""
-
-    def __init__(self, bars: Sequence[tuple[float, float, str]], height: float) -> None:
-        super().__init__()
-        self._bars = bars
-        self._height = height
-
-    def boundingRect(self) -> QRectF:
-        if not self._bars:
-            return QRectF()
-        longest = max(length for _, length, _ in self._bars)
-        ys = [y for y, _, _ in self._bars]
-        half = self._height / 2
-        return QRectF(0, min(ys) - half, longest, max(ys) - min(ys) + 2 * half)
-
-    def paint(self, painter: QPainter, *_: object) -> None:
-        wide, tall = self.pixelVectors()
-        rx = 3 * (wide.length() if wide is not None else 0)
-        ry = 3 * (tall.length() if tall is not None else 0)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        for y, length, token in self._bars:
-            painter.setBrush(theme().color(token))
-            rect = QRectF(0, y - self._height / 2, length, self._height)
-            painter.drawRoundedRect(rect, min(rx, length / 2), ry)
-
-    def viewTransformChanged(self) -> None:
-        self.update()
-
-
-class WordAxis(pg.AxisItem):  # type: ignore[misc]
-    """An axis without a line: names at its left edge, or values at its right edge with the
-    part after the arrow in bold."""
-
-    def drawPicture(
-        self, painter: QPainter, _axis: object, _ticks: object, texts: Sequence[TextSpec]
-    ) -> None:
-        area = self.boundingRect()
-        plain, bold = theme().font(13), theme().font(13, 600)
-        painter.setPen(theme().color("text"))
-        for rect, _flags, text in texts:
-            high = theme().px(24)
-            row = QRectF(area.left(), rect.center().y() - high / 2, area.width(), high)
-            if self.orientation == "left":
-                painter.setFont(plain)
-                painter.drawText(row, LEFT, text)
-                continue
-            before, arrow, after = text.partition("→ ")
-            value, _, unit = after.partition(" ")
-            right = row.right() - 2
-            for part, font in ((f" {unit}", plain), (value, bold), (before + arrow, plain)):
-                painter.setFont(font)
-                right -= painter.fontMetrics().horizontalAdvance(part)
-                painter.drawText(QRectF(right, row.top(), area.width(), row.height()), LEFT, part)
+HEADING = 56
+EDGE = 16
 
 
 class Plot(QWidget):
@@ -110,42 +56,61 @@ class Plot(QWidget):
         self._bars, self._picture = (), picture
         self._draw()
 
-    def save(self, path: str) -> None:
-        """Writes what is shown; the suffix chooses SVG or PNG. Raises OSError."""
-        size = self._view.size()
+    def save(self, path: str, heading: str = "") -> None:
+        """Writes what is shown, with `heading` and the key above it, so that it can stand alone;
+        the suffix chooses SVG or PNG. Raises OSError."""
+        size = self._export_size()
         if path.lower().endswith(".svg"):
             made = QSvgGenerator()
             made.setFileName(path)
+            # pyqtgraph keeps axes as recordings that are scaled by the resolution.
+            made.setResolution(self.logicalDpiX())
             made.setSize(size)
             made.setViewBox(QRectF(0, 0, size.width(), size.height()))
-            made.setTitle("Tandem")
+            made.setTitle(heading or "Tandem")
             painter = QPainter(made)
             if not painter.isActive():
                 raise OSError(f"cannot write {path}")
-            painter.fillRect(QRectF(0, 0, size.width(), size.height()), theme().color("panel"))
-            self._paint(painter)
+            self._paint(painter, heading)
             painter.end()
             return
         # The format comes from the suffix: stub and binding disagree on the format's type.
         path = path if path.lower().endswith(".png") else f"{path}.png"
-        if not self.image().save(path):
+        if not self.image(heading).save(path):
             raise OSError(f"cannot write {path}")
 
-    def image(self) -> QImage:
-        """What is shown at twice its size, on the panel's colour."""
-        size = self._view.size() * EXPORT_SCALE
-        image = QImage(size, QImage.Format.Format_RGB32)
+    def image(self, heading: str = "") -> QImage:
+        """The export at twice its size, on the panel's colour."""
+        image = QImage(self._export_size() * EXPORT_SCALE, QImage.Format.Format_RGB32)
         image.setDevicePixelRatio(EXPORT_SCALE)
-        image.fill(theme().color("panel"))
         painter = QPainter(image)
-        self._paint(painter)
+        self._paint(painter, heading)
         painter.end()
         return image
 
-    def _paint(self, painter: QPainter) -> None:
-        """The target must be said: by default it is the device in physical pixels."""
+    def _export_size(self) -> QSize:
+        edge, shown = theme().px(EDGE), self._view.rect()
+        return QSize(shown.width() + 2 * edge, shown.height() + theme().px(HEADING) + edge)
+
+    def _paint(self, painter: QPainter, heading: str) -> None:
+        """Heading, key and picture. The target must be said: by default it is the device in
+        physical pixels."""
+        size, edge, top = self._export_size(), theme().px(EDGE), theme().px(HEADING)
+        painter.save()
+        painter.fillRect(QRectF(0, 0, size.width(), size.height()), theme().color("panel"))
+        line = QRectF(edge, edge / 2, size.width() - 2 * edge, (top - edge / 2) / 2)
+        painter.setFont(theme().font(13, 600))
+        painter.setPen(theme().color("text"))
+        painter.drawText(line, LEFT, heading)
+        line.translate(0, line.height())
+        painter.setFont(theme().font(12))
+        painter.setPen(theme().color("muted"))
+        painter.drawText(line, LEFT, self.accessibleName())
+        paint_key(painter, line, *self.key())
+        painter.restore()
         area = self._view.viewport().rect()
-        self._view.render(painter, QRectF(area), area)
+        target = QRectF(edge, top, area.width(), area.height())
+        self._view.render(painter, target, area)
 
     # Drawing
 
@@ -160,6 +125,16 @@ class Plot(QWidget):
         elif self._bars:
             self._draw_bars()
         self._describe()
+
+    def key(self) -> tuple[Entries, str]:
+        """What the colours mean, and the thin lines."""
+        picture = self._picture
+        if picture is None:
+            whiskers = any(row.off_std or row.on_std for row in self._bars)
+            entries = (("bar", words.OFF_LEG), ("accent", words.ON_LEG)) if self._bars else ()
+            return entries, words.DEVIATIONS if whiskers else ""
+        lines = tuple((line.color, line.label) for line in picture.lines)
+        return (lines if len(lines) > 1 else ()), picture.note
 
     def _draw_bars(self) -> None:
         item = self._view.getPlotItem()
@@ -203,9 +178,6 @@ class Plot(QWidget):
 
     def _draw_lines(self, picture: Picture) -> None:
         item = self._view.getPlotItem()
-        if item.legend is not None:
-            item.legend.scene().removeItem(item.legend)
-            item.legend = None
         for name in ("left", "bottom"):
             axis = item.getAxis(name)
             axis.setTicks(None)
@@ -217,11 +189,7 @@ class Plot(QWidget):
         item.getAxis("left").setLabel(picture.y_label, color=theme().tokens.muted)
         if picture.ticks:
             item.getAxis("bottom").setTicks([list(picture.ticks)])
-        item.showGrid(x=False, y=True, alpha=0.15)
-        if len(picture.lines) > 1:
-            item.addLegend(
-                offset=(-10, 10), labelTextColor=theme().color("text"), labelTextSize="9pt"
-            )
+        item.showGrid(x=False, y=True, alpha=0.3)
         if picture.level is not None:
             pen = QPen(theme().color("muted"), 0, Qt.PenStyle.DashLine)
             item.addItem(pg.InfiniteLine(picture.level, angle=0, pen=pen))
@@ -235,7 +203,7 @@ class Plot(QWidget):
                         y=np.array(line.y),
                         top=np.subtract(line.high, line.y),
                         bottom=np.subtract(line.y, line.low),
-                        beam=0.0,
+                        beam=0.012 * (max(line.x) - min(line.x)),
                         pen=pen,
                     )
                 )
@@ -246,22 +214,39 @@ class Plot(QWidget):
                 list(line.x),
                 list(line.y),
                 pen=pen,
-                name=line.label,
                 antialias=True,
+                useCache=False,  # cached dots are pixels, also in an SVG
                 symbol="o" if few else None,
                 symbolSize=6,
                 symbolBrush=color,
                 symbolPen=QPen(Qt.PenStyle.NoPen),
             )
-        item.enableAutoRange()
+        self._set_ranges(picture)
+
+    def _set_ranges(self, picture: Picture) -> None:
+        """Room at both ends for names and dots; the level is always seen, and an interval that
+        goes far beyond what was measured is cut."""
+        xs = [x for line in picture.lines for x in line.x]
+        ys = [y for line in picture.lines for y in line.y]
+        if not xs:
+            return
+        wide = max(xs) - min(xs) or 1.0
+        item = self._view.getPlotItem()
+        item.setXRange(min(xs) - 0.08 * wide, max(xs) + 0.08 * wide, padding=0)
         if picture.level is None:
-            item.setYRange(0, 1.3 * max((max(line.y) for line in picture.lines), default=1.0))
+            item.setYRange(0, 1.15 * max(ys), padding=0)
+            return
+        lows = [y for line in picture.lines for y in line.low] or ys
+        highs = [y for line in picture.lines for y in line.high] or ys
+        low = max(min(*lows, picture.level), 0.5 * min(*ys, picture.level))
+        high = min(max(*highs, picture.level), 1.5 * max(*ys, picture.level))
+        item.setYRange(low, high, padding=0.1)
 
     def _describe(self) -> None:
         if self._picture is not None:
             self.setAccessibleName(self._picture.title)
             return
-        self.setAccessibleName(words.TITLE)
+        self.setAccessibleName(words.PICTURE_NAMES["bars"])
         self.setAccessibleDescription("; ".join(f"{r.label}: {r.text}" for r in self._bars))
 
     def sizeHint(self) -> QSize:

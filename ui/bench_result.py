@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -22,14 +23,17 @@ from PySide6.QtWidgets import (
 
 from ui import bench_strings as words
 from ui import format as fmt
-from ui.bench_plot import Plot
+from ui.bench_key import PictureKey
 from ui.bench_views import ResultView
 from ui.controls import Card, button, label, menu_button, restyle
 from ui.file_drops import let_files_through
 from ui.layouts import FlowLayout
 from ui.theme import theme
 
-COLUMN_WIDTH = 84
+if TYPE_CHECKING:
+    from ui.bench_plot import Plot
+
+SPARE = 2
 
 
 class VerdictCard(Card):
@@ -69,9 +73,10 @@ class ResultTable(QTableWidget):
         self.setShowGrid(False)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.verticalHeader().hide()
         self.setAccessibleName(words.TABLE_NAME)
-        self.setStyleSheet("QTableWidget::item { padding: 0 8px; }")
+        self.setStyleSheet("QTableWidget::item { padding: 0 4px; }")
 
     def show_result(self, view: ResultView, *, every: bool) -> None:
         """Fills the table: only the brief rows, or `every` one."""
@@ -84,9 +89,7 @@ class ResultTable(QTableWidget):
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         header = self.horizontalHeader()
         header.setHighlightSections(False)
-        header.setMinimumSectionSize(theme().px(COLUMN_WIDTH))
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         for column in range(len(view.head)):
             title = self.horizontalHeaderItem(column)
             if title is not None:
@@ -112,12 +115,22 @@ class ResultTable(QTableWidget):
             self.fit()
 
     def fit(self) -> None:
-        """Takes the height of its rows, so that the page scrolls and not the table."""
-        high = theme().px(29)
+        """As tall as its rows, so that the page scrolls and not the table; columns as wide as
+        their words and an equal share of what is left. Where that is nothing, it scrolls
+        sideways."""
+        high, count = theme().px(29), self.columnCount()
         for row in range(self.rowCount()):
             self.setRowHeight(row, high)
+        wanted = [
+            max(self.sizeHintForColumn(c), self.horizontalHeader().sectionSizeHint(c)) + SPARE
+            for c in range(count)
+        ]
+        left = self.viewport().width() - sum(wanted)
+        for column, width in enumerate(wanted):
+            self.setColumnWidth(column, width + max(0, left) // count)
+        bar = self.horizontalScrollBar().sizeHint().height() if left < 0 else 0
         self.setFixedHeight(
-            self.horizontalHeader().sizeHint().height() + high * self.rowCount() + 2
+            self.horizontalHeader().sizeHint().height() + high * self.rowCount() + 2 + bar
         )
 
 
@@ -135,7 +148,8 @@ class ResultPane(QWidget):
         self._key = "bars"
         self.verdict = VerdictCard()
         self.partial = label("", "warn", wrap=True)
-        self.plot = Plot()
+        self._plot: Plot | None = None
+        self.key = PictureKey()
         self.no_picture = label("", "muted", wrap=True)
         self.table = ResultTable()
         self.foot = label("", "muted", wrap=True)
@@ -143,13 +157,12 @@ class ResultPane(QWidget):
         let_files_through(self.notes)
         self.report = QPlainTextEdit()
         self._tabs: dict[str, QPushButton] = {}
-        body = QVBoxLayout(self)
+        self._body = body = QVBoxLayout(self)
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(12)
         body.addWidget(self.verdict)
         body.addWidget(self.partial)
-        body.addLayout(self._picture_row())
-        body.addWidget(self.plot)
+        body.addWidget(self._picture_row())
         body.addWidget(self.no_picture)
         body.addWidget(self.table)
         body.addWidget(self._actions())
@@ -157,16 +170,17 @@ class ResultPane(QWidget):
         body.addWidget(self.report)
         body.addStretch(1)
 
-    def _picture_row(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(2)
+    def _picture_row(self) -> QWidget:
+        place = QWidget()
+        row = FlowLayout(place, gap=2, line_gap=4)
         for key, title in words.PICTURES.items():
             tab = button(title, "flat13", partial(self._choose, key))
             tab.setCheckable(True)
             self._tabs[key] = tab
             row.addWidget(tab)
-        row.addStretch(1)
-        return row
+        row.addWidget(self.key)
+        row.push_from = len(self._tabs)
+        return place
 
     def _actions(self) -> QWidget:
         place = QWidget()
@@ -222,8 +236,22 @@ class ResultPane(QWidget):
         self.report.setPlainText(view.report)
         self._choose(self._key)
 
+    def save_picture(self, path: str) -> None:
+        """Writes the picture shown with its heading; raises OSError."""
+        self.plot.save(path, self._view.heading if self._view else "")
+
     def view(self) -> ResultView | None:
         return self._view
+
+    @property
+    def plot(self) -> Plot:
+        """The pictures; made when the first is shown, since pyqtgraph and NumPy take 40 MB."""
+        if self._plot is None:
+            from ui.bench_plot import Plot
+
+            self._plot = Plot()
+            self._body.insertWidget(self._body.indexOf(self.no_picture), self._plot)
+        return self._plot
 
     def picture(self) -> str:
         """Key of the picture shown."""
@@ -238,7 +266,8 @@ class ResultPane(QWidget):
             return
         empty = ""
         if key == "bars":
-            self.plot.show_bars(view.bars)
+            if view.bars or self._plot is not None:
+                self.plot.show_bars(view.bars)
             empty = "" if view.bars else words.NO_BARS
         else:
             picture = next((p for p in view.pictures if p.key == key), None)
@@ -246,7 +275,9 @@ class ResultPane(QWidget):
                 self.plot.show_picture(picture)
             else:
                 empty = picture.empty if picture else words.NO_BARS
-        self.plot.setVisible(not empty)
+        if self._plot is not None:
+            self._plot.setVisible(not empty)
+            self.key.show_key(*(self._plot.key() if not empty else ((), "")))
         self.no_picture.setText(empty)
         self.no_picture.setVisible(bool(empty))
 

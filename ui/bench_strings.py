@@ -200,6 +200,16 @@ PICTURES: dict[str, str] = {
     "depth": "Over depth",
     "history": "Over time",
 }
+OFF_LEG = "off"
+ON_LEG = "on"
+DEVIATIONS = "thin lines: ± standard deviation"
+INTERVALS = "thin lines: 95 % interval"
+PICTURE_NAMES: dict[str, str] = {
+    "bars": "Decode speed by class of prompts",
+    "latency": "Time per token along the answer",
+    "depth": "Speedup over how full the context was",
+    "history": "Speedup in every comparison of this model",
+}
 NO_LATENCY = "Token times are kept for the first run of each prompt; there are none here."
 NO_DEPTH = "Tick “Context depth” under Workloads to measure this."
 STOPPING = "Stopping…"
@@ -223,6 +233,10 @@ TABLE_HEAD = (
     "accepted",
     "same text",
     "memory",
+)
+OTHER_PROMPTS = (
+    "The baseline was measured with other prompts or another length, so the difference is not "
+    "that of the speed alone."
 )
 AGAINST_BASELINE = "against baseline"
 CUT_SHORT = "cut short"

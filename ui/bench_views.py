@@ -34,7 +34,8 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Picture:
-    """A picture beside the bars. `level` draws a horizontal reference (1 for speedups)."""
+    """A picture beside the bars. `level` draws a horizontal reference (1 for speedups);
+    `note` says what its thin lines are."""
 
     key: str
     title: str
@@ -43,6 +44,7 @@ class Picture:
     lines: tuple[Line, ...]
     level: float | None = None
     ticks: tuple[tuple[float, str], ...] = ()
+    note: str = ""
     empty: str = ""
 
 
@@ -51,7 +53,8 @@ class ResultView:
     """One comparison. `tone`: "accent" faster, "bad" slower, "" no clear difference.
 
     `head` and `rows` are the table; `tips` gives a tooltip per cell of `rows`. The first
-    `brief` rows are always shown, the others with the details."""
+    `brief` rows are always shown, the others with the details. `heading` stands above exported
+    pictures."""
 
     id: str
     value: str
@@ -66,6 +69,7 @@ class ResultView:
     rows: tuple[tuple[str, ...], ...] = ()
     tips: tuple[tuple[str, ...], ...] = ()
     brief: int = 1
+    heading: str = ""
     foot: str = ""
     report: str = ""
     command: str = ""

@@ -56,7 +56,7 @@ class Ledger:
         for key, peak in peaks.items():
             if key and peak is not None:
                 self.peaks[key, on] = max(self.peaks.get((key, on), 0), peak)
-                self.memory_source = source
+                self.memory_source = self.memory_source or source
 
     def synthetic_lost(self) -> None:
         """The synthetic test's speculating send did not end: its life counts for nothing."""

@@ -22,14 +22,14 @@ COLORS = ("accent", "warn", "bad")
 def latency(record: Record) -> Picture:
     """Milliseconds per token along the answer, mean over the first run of each prompt."""
     lines = []
-    for on, label, color in ((False, "off", "muted"), (True, "on", "accent")):
+    for on, label, color in ((False, words.OFF_LEG, "muted"), (True, words.ON_LEG, "accent")):
         points = _latency(s for s in record.samples if s.speculative is on and s.part == "suite")
         if points:
             x, y = zip(*points, strict=True)
             lines.append(Line(label=label, x=x, y=y, color=color))
     return Picture(
         key="latency",
-        title=words.PICTURES["latency"],
+        title=words.PICTURE_NAMES["latency"],
         x_label=words.AXIS_POSITION,
         y_label=words.AXIS_LATENCY,
         lines=tuple(lines),
@@ -83,12 +83,13 @@ def depth(record: Record) -> Picture:
         )
     return Picture(
         key="depth",
-        title=words.PICTURES["depth"],
+        title=words.PICTURE_NAMES["depth"],
         x_label=words.AXIS_DEPTH,
         y_label=words.AXIS_SPEEDUP,
         lines=tuple(lines),
         level=1.0,
         ticks=tuple((x, f"{x:.0f} %") for x, _ in known),
+        note=words.INTERVALS,
         empty="" if lines else words.NO_DEPTH,
     )
 
@@ -116,12 +117,13 @@ def history(model: str, entries: Sequence[Entry]) -> Picture:
     ticks = tuple((float(i), date_words(e.date)) for i, e in enumerate(mine) if i % step == 0)
     return Picture(
         key="history",
-        title=words.PICTURES["history"],
+        title=words.PICTURE_NAMES["history"],
         x_label="",
         y_label=words.AXIS_SPEEDUP,
         lines=tuple(lines),
         level=1.0,
         ticks=ticks,
+        note=words.INTERVALS,
         empty="" if lines else words.NO_BARS,
     )
 

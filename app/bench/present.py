@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from app.bench import export, pictures, report, statistics
@@ -42,7 +43,7 @@ def result_view(
         partial="\n".join(
             line for line in (report.why_partial(record), report.why_off_only(record)) if line
         ),
-        warning="\n".join(report.warnings(record.environment)),
+        warning="\n".join([*report.warnings(record.environment), *_unlike(record, baseline)]),
         bars=tuple(_bar(group) for group in record.groups),
         pictures=(
             pictures.latency(record),
@@ -53,6 +54,7 @@ def result_view(
         rows=rows,
         tips=tips,
         brief=2 if len(rows) > 1 and rows[1][0] == words.AGAINST_BASELINE else 1,
+        heading=heading(record),
         foot=foot(record),
         report=report.text(record),
         command=export.reproduce(record.plan),
@@ -198,6 +200,14 @@ def _against(record: Record, baseline: Record | None) -> tuple[str, ...]:
     )
 
 
+def _unlike(record: Record, baseline: Record | None) -> list[str]:
+    """Whether the baseline asked for something else."""
+    if baseline is None or record.overall is None or baseline.overall is None:
+        return []
+    asked = [({p.id for p in r.plan.prompts}, r.plan.max_tokens) for r in (record, baseline)]
+    return [words.OTHER_PROMPTS] if asked[0] != asked[1] else []
+
+
 def _memory_change(mine: Group, base: Group) -> str:
     """Of the leg with speculation, or of the other where that did not run."""
     for a, b in (
@@ -217,6 +227,14 @@ def place(record: Record) -> str:
         return f"{name} {env.adapter}" if env.adapter else name
     count = env.threads or env.cores
     return f"{name}, {count} threads" if env.threads else f"{name}, {count} cores"
+
+
+def heading(record: Record) -> str:
+    """`SmolLM2 · CPU, 2 threads · engine 0.18.1 · 29 Nov 2026`"""
+    env = record.environment
+    when = time.localtime(env.date)
+    day = f"{when.tm_mday} {time.strftime('%b %Y', when)}"
+    return fmt.DOT.join((record.model, place(record), f"engine {env.engine}", day))
 
 
 def foot(record: Record) -> str:

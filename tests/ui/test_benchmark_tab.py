@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from engine.types import Backend
 from ui import bench_strings as words
+from ui.bench_plot import EXPORT_SCALE, HEADING
 from ui.bench_views import (
     BarRow,
     BenchChoice,
@@ -51,7 +54,7 @@ def result(record_id: str = "one", **changes: object) -> ResultView:
             Picture(key="history", title="h", x_label="", y_label="", lines=(), empty="nothing"),
         ),
         "head": words.TABLE_HEAD,
-        "rows": (("CPU",) + ("1",) * 7, ("Code",) + ("2",) * 7),
+        "rows": (("CPU",) + ("1",) * 8, ("Code",) + ("2",) * 8),
         "report": "the whole report",
         "command": "tandem bench",
     }
@@ -174,7 +177,8 @@ def test_longer_bar_for_the_faster_leg(tab: BenchmarkTab, qtbot: QtBot) -> None:
     ends = {accent: 0, bar: 0}
     starts = {accent: image.width(), bar: image.width()}
     # The first class only: 50 off, 100 on. Text and deviations have other colours.
-    for y in range(0, image.height() * 45 // 100, 2):
+    top = EXPORT_SCALE * theme().px(HEADING)
+    for y in range(top, top + (image.height() - top) * 40 // 100, 2):
         for x in range(image.width()):
             name = image.pixelColor(x, y).name()
             if name in ends:
@@ -182,6 +186,21 @@ def test_longer_bar_for_the_faster_leg(tab: BenchmarkTab, qtbot: QtBot) -> None:
                 starts[name] = min(starts[name], x)
     lengths = {name: ends[name] - starts[name] for name in ends}
     assert lengths[accent] == pytest.approx(2 * lengths[bar], rel=0.05)
+
+
+def test_no_picture_no_pyqtgraph(tab: BenchmarkTab) -> None:
+    """It and NumPy take 40 MB: they come with the first picture, into its place."""
+    assert tab.result._plot is None
+    tab.set_result(result(bars=(), pictures=()))
+    assert tab.result._plot is None
+    assert tab.result.no_picture.text() == words.NO_BARS
+    tab.set_result(result("two"))
+    assert tab.result._plot is not None
+    column = tab.result.layout()
+    assert column is not None
+    assert column.indexOf(tab.result.plot) == column.indexOf(tab.result.no_picture) - 1
+    assert tab.result.plot.isVisible()
+    assert not tab.result.no_picture.isVisible()
 
 
 def test_pictures_switch_and_say_when_there_is_none(tab: BenchmarkTab, qtbot: QtBot) -> None:
@@ -212,6 +231,54 @@ def test_export_as_png_and_svg(
     assert theme().color("accent").name() in text.lower()
     with pytest.raises(OSError, match="cannot write"):
         tab.result.plot.save(str(tmp_path / "none" / "p.png"))
+
+
+@pytest.mark.parametrize("picture", ["bars", "depth"])
+def test_svg_shows_the_same_as_png(tab: BenchmarkTab, tmp_path: Path, picture: str) -> None:
+    """Heading, key, axes, lines and dots in the same places, and nothing of it as pixels."""
+    tab.set_result(result(heading="Model A · CPU, 2 threads"))
+    tab.result._choose(picture)
+    QApplication.processEvents()
+    svg = tmp_path / "p.svg"
+    tab.result.save_picture(str(svg))
+    assert "<image" not in svg.read_text()
+    png = tab.result.plot.image("Model A · CPU, 2 threads")
+    drawn = QImage(png.size(), QImage.Format.Format_RGB32)
+    drawn.fill(theme().color("bad"))
+    painter = QPainter(drawn)
+    QSvgRenderer(str(svg)).render(painter)
+    painter.end()
+    small = QSize(png.width() // 8, png.height() // 8)
+    scaled = [
+        i.scaled(small, mode=Qt.TransformationMode.SmoothTransformation) for i in (png, drawn)
+    ]
+    greys = [[i.pixelColor(x, y).lightness() for x in range(i.width()) for y in range(i.height())]
+             for i in scaled]  # fmt: skip
+    assert sum(g < 250 for g in greys[0]) > 100, "there is something to see"
+    assert sum(abs(a - b) > 60 for a, b in zip(*greys, strict=True)) < 0.01 * len(greys[0])
+
+
+def test_key_says_what_colours_and_lines_mean(tab: BenchmarkTab) -> None:
+    tab.set_result(result())
+    assert tab.result.key.accessibleName() == "off; on; thin lines: ± standard deviation"
+    assert tab.result.key.isVisible()
+    tab.result._choose("history")
+    assert not tab.result.key.isVisible(), "no picture, no key"
+
+
+def test_nothing_in_the_table_is_cut(tab: BenchmarkTab) -> None:
+    """Long numbers make their column wider; where all of them do not fit it scrolls."""
+    cells = ("CPU, 2 cores", "1481.0 ± 104.7", "1421.2 ± 192.9", "0.88×", "0.02 s", "0.02 s",
+             "47.0 %", "12 of 12", "152 → 158 MB")  # fmt: skip
+    tab.set_result(result(rows=(cells,)))
+    table = tab.result.table
+    QApplication.processEvents()
+    for width in (1280, 900):
+        tab.resize(width, 700)
+        QApplication.processEvents()
+        for column, text in enumerate(cells):
+            needs = table.fontMetrics().horizontalAdvance(text) + 8
+            assert table.columnWidth(column) >= needs, (width, text)
 
 
 def test_history_selection_baseline_delete(tab: BenchmarkTab, qtbot: QtBot) -> None:

@@ -84,6 +84,12 @@ def test_against_the_baseline_in_words_and_direction(model: Path) -> None:
     assert present.result_view(base, baseline=base).brief == 1
 
 
+def test_a_baseline_of_other_prompts_is_told(model: Path) -> None:
+    one, other = make(model), make(model, max_tokens=64)
+    assert words.OTHER_PROMPTS not in present.result_view(one, baseline=one).warning
+    assert words.OTHER_PROMPTS in present.result_view(other, baseline=one).warning
+
+
 def test_history_cards(model: Path) -> None:
     now = time.mktime((2026, 11, 29, 18, 0, 0, 0, 0, -1))
     base = msgspec.structs.replace(entry_of(make(model, date=now - 7_000)), baseline=True)
