@@ -1,7 +1,7 @@
 """The Benchmark tab: compare speculation off and on, read results, keep a history.
 
-Shows values and emits signals; `app.benchmark_controller` fills it. Importing this brings
-pyqtgraph, so it happens when the tab is first opened. Main thread only.
+Shows values and emits signals; `app.benchmark_controller` fills it. It is made when the tab is
+first opened; pyqtgraph comes with the first picture. Main thread only.
 """
 
 from __future__ import annotations
