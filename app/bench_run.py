@@ -21,6 +21,7 @@ class BenchRun:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._runner: Runner | None = None
+        self._waiting: asyncio.Future[None] | None = None
         self._stopping = False
         self._over = asyncio.Event()
         self._over.set()
@@ -42,25 +43,35 @@ class BenchRun:
         def on_progress(event: Progress) -> None:
             loop.call_soon_threadsafe(self._on_event, event)
 
-        def work(engine: Engine) -> Record:
+        def work(engine: Engine) -> Record | EngineError:
             runner = Runner(engine, plan, on_progress)
             self._runner = runner
             if self._stopping:
                 raise Cancelled
-            return runner.run()
+            try:
+                return runner.run()
+            except EngineError as error:
+                return error  # not the engine of the chats: those get their model back
 
+        self._waiting = loop.create_future()
         try:
-            return await self._services.engine.run_exclusive(work), ""
+            found = await self._services.engine.run_exclusive(work, stop=self._waiting)
         except Cancelled:
             return None, words.CANCELLED_EMPTY
         except EngineError as error:
-            return None, report.sentence(error.info(), plan)
+            found = error
         finally:
-            self._runner = None
+            self._runner = self._waiting = None
             self._over.set()
+        if isinstance(found, Record):
+            return found, ""
+        if self._stopping:
+            return None, words.CANCELLED_EMPTY
+        return None, report.sentence(found.info(), plan)
 
     def cancel(self) -> None:
-        """Stops as soon as the engine lets go; what was measured is kept."""
+        """Stops as soon as the engine lets go, at once while it only waits; what was measured
+        is kept."""
         if not self.running:
             return
         self._stopping = True
@@ -68,6 +79,8 @@ class BenchRun:
             self._show(self._last)
         if self._runner is not None:
             self._runner.cancel()
+        elif self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
 
     async def close(self) -> None:
         """For quitting: cancels and waits."""

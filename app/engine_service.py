@@ -125,14 +125,22 @@ class EngineService(EngineSlot):
         if self.state.phase is Phase.READY and not self._closing:
             self._keep(self._forget(chat_key))
 
-    async def run_exclusive(self, run: Callable[[Engine], T], *, keeps_model: bool = False) -> T:
+    async def run_exclusive(
+        self,
+        run: Callable[[Engine], T],
+        *,
+        keeps_model: bool = False,
+        stop: asyncio.Future[None] | None = None,
+    ) -> T:
         """Runs synchronous code with the engine on the worker thread, holding the slot.
 
         Code that loads or unloads leaves `keeps_model` False: afterwards the model that was
-        loaded before is loaded again in the background. Raises what `run` raises.
+        loaded before is loaded again in the background. Raises what `run` raises, and
+        `load_cancelled` when `stop` was done while it still waited for the slot.
         """
         self._check_open()
-        await self._slot.enter()
+        if not await self._slot.enter(stop):
+            raise LoadError("load_cancelled")
         before = self._asked if self.state.phase is Phase.READY else None
         self._publish(exclusive=True)
         crashed = False

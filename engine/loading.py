@@ -218,6 +218,8 @@ def load_error(error: NativeError, options: LoadOptions) -> LoadError | ModelFil
     """The error of the tree for a native failure; raw text in `detail`."""
     text, detail = error.message.lower(), str(error)
     params = {"model": Path(options.model_path).stem, "backend": options.backend.value}
+    if not os.path.exists(options.model_path):  # gone since its header was read
+        return ModelFileError("not_found", detail, path=options.model_path)
     if "invalid magic" in text:
         return ModelFileError("not_a_model", detail, path=options.model_path)
     if error.what == "engine_settings_create":

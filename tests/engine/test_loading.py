@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engine import errors
+from engine import errors, loading
 from engine.handles import live_handles
+from engine.native_values import NativeError
 from engine.stream import runs_in_flight
 from engine.types import (
     Backend,
@@ -274,3 +275,10 @@ def test_ten_loads_do_not_grow(kind: str, options: LoadOptions) -> None:
         sizes.append(memory.resident_bytes() or 0)
         time.sleep(0.01)
     assert sizes[-1] <= sizes[2] * 1.1
+
+
+def test_a_file_that_goes_away_while_it_loads_is_said_to_be_gone(tmp_path: Path) -> None:
+    """The engine gives no reason then; the header was still there to read."""
+    gone = LoadOptions(model_path=str(tmp_path / "gone.litertlm"))
+    error = loading.load_error(NativeError("engine_create", 13, "INTERNAL"), gone)
+    assert (error.code, error.params["path"]) == ("not_found", gone.model_path)

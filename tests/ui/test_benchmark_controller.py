@@ -184,6 +184,46 @@ def test_cancel_keeps_partial_results(person: Person) -> None:
     person.run(engine, scenario)
 
 
+def test_cancel_while_it_waits_for_the_engine_is_immediate(person: Person) -> None:
+    engine = Held(speed=faster)
+    engine.hold = 0
+
+    async def scenario(program: Program) -> None:
+        service = program.services.engine
+        held = asyncio.ensure_future(
+            service.run_exclusive(lambda _engine: engine.go.wait(60), keeps_model=True)
+        )
+        await until(lambda: program.services.state.engine.exclusive)
+        await compare(program)
+        tab = program.benchmark.pages.tab
+        assert tab.progress.text.text() == words.WAITING
+        tab.progress.cancel.click()
+        await until(lambda: not program.benchmark.run.running)
+        assert not held.done()
+        await until(lambda: tab.message.text() == words.CANCELLED_EMPTY)
+        engine.go.set()
+        await held
+        assert engine.sends == 0
+
+    person.run(engine, scenario)
+
+
+def test_an_engine_that_dies_while_measuring_is_not_the_one_of_the_chats(person: Person) -> None:
+    """The comparison tells it; the model in use comes back and is not taken for the culprit."""
+    engine = PacedEngine(speed=faster, fail_at=0)
+
+    async def scenario(program: Program) -> None:
+        await compare(program)
+        tab = program.benchmark.pages.tab
+        await until(lambda: "signal 6 (abort)" in tab.message.text())
+        assert "Your conversation" not in tab.message.text()
+        await until(lambda: program.services.state.loaded is not None)
+        notice = program.services.notices.current
+        assert notice is None or notice.key != "crashed"
+
+    person.run(engine, scenario)
+
+
 def test_chats_queue_behind_it_and_it_refuses_while_one_streams(person: Person) -> None:
     engine = Held(speed=faster)
     engine.hold = 0
