@@ -36,14 +36,14 @@ class Steps:
         self.services, self.window = program.services, program.window
         self.asked = 0
 
-    async def rest(self) -> None:
+    async def rest(self, seconds: float = 1.2) -> None:
         """Brings the window back to one empty conversation and lets everything end."""
         self.window.select_tab("chat")
         for chat in list(self.services.chats.chats):
             self.services.chats.close(chat.key)
         self.services.chats.new_chat(SHORT)
         self.asked = 0
-        await asyncio.sleep(1.2)
+        await asyncio.sleep(seconds)
 
     async def ask(self) -> None:
         if self.asked % PER_CHAT == 0:
