@@ -71,6 +71,9 @@ void litert_lm_conversation_delete(void* conversation);
 void* litert_lm_conversation_clone(void* conversation);
 int litert_lm_conversation_send_message_stream(void* conversation, const char* message,
     const char* extra_context, void* args, tandem_stream_callback callback, void* data);
+void* litert_lm_conversation_send_message(void* conversation, const char* message,
+    const char* extra_context, void* args);
+void litert_lm_json_response_delete(void* response);
 void litert_lm_conversation_cancel_process(void* conversation);
 const char* litert_lm_conversation_render_message_to_string(void* conversation, const char* json);
 const char* litert_lm_conversation_render_preface_to_string(void* conversation);
@@ -157,6 +160,8 @@ _FEATURES: dict[str, tuple[str, ...]] = {
     "synthetic": (
         "engine_settings_set_num_prefill_tokens",
         "engine_settings_set_num_decode_tokens",
+        "conversation_send_message",
+        "json_response_delete",
     ),
     "benchmark": (
         "engine_settings_enable_benchmark",

@@ -227,6 +227,12 @@ class Native:
         if status != 0:
             raise self._error("conversation_send_message_stream")
 
+    def send_and_wait(self, conversation: Owned, message: str, args: Owned) -> None:
+        """Sends and waits for the whole answer, which is thrown away; the GIL is free."""
+        what = ("conversation_send_message", "json_response_delete")
+        send = (conversation.pointer, self._c(message), b"{}", args.pointer)
+        self._create(*what, *send).close()
+
     def cancel(self, conversation: Owned) -> None:
         """Any thread; the caller makes sure that the conversation is not deleted meanwhile."""
         self._lib.litert_lm_conversation_cancel_process(conversation.pointer)

@@ -12,7 +12,18 @@ import threading
 import time
 from collections import deque
 
-from engine import _ffi, generation, loading, media, memory, stream, template_check, turn, wire
+from engine import (
+    _ffi,
+    generation,
+    loading,
+    media,
+    memory,
+    stream,
+    synthetic,
+    template_check,
+    turn,
+    wire,
+)
 from engine._ffi import Native
 from engine.conversations import Conversations
 from engine.errors import EngineError, GenerationError
@@ -167,6 +178,8 @@ class LiteRtEngine:
             if run.cancelled:
                 self._early.remove(request.run_id)
         try:
+            if synthetic.is_synthetic(loaded.options):
+                return synthetic.run_turn(native, loaded, chats, request, run)
             return turn.run_turn(native, loaded, chats, request, run, sink)
         except NativeError as error:
             failure: EngineError = generation.send_error(

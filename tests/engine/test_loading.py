@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -258,6 +259,26 @@ def test_a_synthetic_engine_decodes_what_was_asked(fresh: AnyEngine, options: Lo
     assert outcome.benchmark is not None
     assert outcome.benchmark.prefill_tokens == 64
     assert outcome.benchmark.decode_tokens == 32
+    assert outcome.benchmark.steps is None, "nobody read a stream"
+    assert (outcome.reason, outcome.text) == (FinishReason.LIMIT, "")
+
+
+@pytest.mark.parametrize("speculative", [False, True])
+def test_a_synthetic_send_can_be_stopped(
+    fresh: AnyEngine, options: LoadOptions, speculative: bool
+) -> None:
+    """It is one native call, and with speculation one that may never end by itself."""
+    wanted = changed(options, prefill_tokens=64, decode_tokens=900, speculative=speculative)
+    fresh.load(wanted)
+    request = Chat(fresh).request("Hello", speculative=speculative, limit=900)
+    timer = threading.Timer(0.1, fresh.cancel, (request.run_id,))
+    timer.start()
+    outcome = fresh.generate(request, lambda _batch: None)
+    timer.join()
+    assert outcome.reason is FinishReason.STOPPED
+    assert outcome.error is None
+    again = Chat(fresh).send("Hello", limit=16, speculative=False)
+    assert again.benchmark is not None
 
 
 def test_ten_loads_do_not_grow(kind: str, options: LoadOptions) -> None:

@@ -466,7 +466,7 @@ def test_peak_of_each_part_is_its_own() -> None:
     peaks = meter.whole(None)
     assert meter.source == RESET
     assert (peaks["large"] or 0) - (peaks["small"] or 0) > 60_000_000
-    assert peaks["all"] == peaks["large"]
+    assert (peaks["all"] or 0) >= (peaks["large"] or 0)
 
 
 def test_load_that_fails_later_is_no_proof_that_speculation_cannot_run(model: str) -> None:
