@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QObject, QUrl
-from PySide6.QtGui import QDesktopServices, QImage
+from PySide6.QtGui import QImage
 
 from app import attachments
 from app.attachment_images import ImageProblem, encode, prepare
@@ -28,6 +28,7 @@ from ui import strings, strings_history
 from ui.attachment_strip import AttachmentStrip
 from ui.dialogs import ask_file
 from ui.main_window import MainWindow
+from ui.outside import open_outside
 from ui.views import AttachmentView
 
 if TYPE_CHECKING:
@@ -256,4 +257,4 @@ class AttachmentsController(QObject):
             if not path.is_file():
                 self._tell([AttachmentError("attach_gone", item.name)])
                 return
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
+            open_outside(QUrl.fromLocalFile(str(path)))

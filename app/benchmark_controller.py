@@ -2,7 +2,7 @@
 
 Main thread. A comparison holds the engine slot (`EngineService.run_exclusive`): chats queue
 behind it, and it refuses to start while an answer is being written. Nothing of it appears in
-a chat. The tab (and pyqtgraph) is made when it is first opened.
+a chat. The tab is made when it is first opened, pyqtgraph comes with its first picture.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from app.auto_spec import AutoChoice, AutoSpec
 from app.bench.library import BenchmarkLibrary
 from app.bench_run import BenchRun
 from app.bench_target import BenchTarget
+from app.kept_tasks import tell_failure
 from app.notices import Level, Notice
 from app.observed_rates import ObservedRates
 from app.services import Services
@@ -96,7 +97,7 @@ class BenchmarkController(QObject):
     # The tab
 
     def _make_tab(self) -> QWidget:
-        from app.bench_pages import BenchPages  # brings pyqtgraph, half a second
+        from app.bench_pages import BenchPages
 
         self.pages = BenchPages(self._window, self._services, self.library, self._keep)
         tab = self.pages.tab
@@ -186,11 +187,5 @@ class BenchmarkController(QObject):
     def _keep(self, work: Coroutine[Any, Any, object]) -> None:
         task = self._services.loop.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._on_done)
-
-    def _on_done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            self._services.loop.call_exception_handler(
-                {"message": "benchmark task failed", "exception": task.exception(), "task": task}
-            )
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(tell_failure)

@@ -77,6 +77,7 @@ class EngineController(QObject):
         engine.on_state = self._on_engine_state
         engine.on_crash = self._on_crash
         engine.on_loaded = self._on_loaded
+        engine.on_not_back = lambda o, e: self.keep(self._failed(o, e, None))
         state.changed.connect(self._show_header)
         window.cancel_load_requested.connect(engine.cancel_load)
         window.switch_model_requested.connect(lambda: self.keep(self.flow.pick()))
@@ -215,7 +216,7 @@ class EngineController(QObject):
         self.keep(show_logs(self._window, self._paths))
 
     def keep(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Runs a coroutine that nobody waits for; its failure is logged."""
+        """Runs a coroutine that nobody waits for; its failure is told."""
         self._tasks.keep(work)
 
     async def close(self) -> None:

@@ -156,7 +156,16 @@ class EngineService(EngineSlot):
                 self._set_empty()
             self._slot.leave()
             if not keeps_model and not crashed and before is not None and not self._closing:
-                self._keep(self.load(before))
+                self._keep(self._load_again(before))
+
+    async def _load_again(self, options: LoadOptions) -> None:
+        try:
+            await self.load(options)
+        except EngineCrashed:
+            pass  # told by `on_crash`
+        except EngineError as problem:
+            if problem.code != "load_cancelled":
+                self.on_not_back(options, problem)
 
     def kill(self) -> None:
         """Ends the engine process at once, whatever it does."""

@@ -15,6 +15,7 @@ from typing import Any
 from app import processes
 from app.engine_run import Run, Stopper, same_engine
 from app.engine_state import EngineState, Phase
+from app.kept_tasks import tell_failure
 from app.turnstile import Turnstile
 from app.worker import EngineFactory, EngineWorker
 from engine.errors import EngineCrashed, EngineError, GenerationError
@@ -33,7 +34,8 @@ WATCH_S = 0.5
 
 class EngineSlot:
     """Callbacks run on the loop thread and must not raise: `on_state` gets every new state,
-    `on_crash(options, error)` an engine process that died, `on_loaded` a finished load."""
+    `on_crash(options, error)` an engine process that died, `on_loaded` a finished load,
+    `on_not_back(options, error)` a model that does not load again after exclusive work."""
 
     def __init__(self, factory: EngineFactory, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -51,6 +53,7 @@ class EngineSlot:
         self.on_state: Callable[[EngineState], None] = lambda _state: None
         self.on_crash: Callable[[LoadOptions, EngineCrashed], None] = lambda _o, _e: None
         self.on_loaded: Callable[[LoadedModel], None] = lambda _loaded: None
+        self.on_not_back: Callable[[LoadOptions, EngineError], None] = lambda _o, _e: None
 
     def _check_open(self) -> None:
         if self._closing:
@@ -156,5 +159,7 @@ class EngineSlot:
 
     def _on_kept(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
+        if not task.cancelled() and isinstance(task.exception(), EngineError):
             log.info("background engine task failed: %s", task.exception())
+        else:
+            tell_failure(task)

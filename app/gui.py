@@ -50,6 +50,8 @@ from app.single_instance import SingleInstance
 from app.state import AppState
 from app.version import APP_NAME, DESKTOP_ID, VERSION
 from app.worker import EngineFactory
+from ui import format as fmt
+from ui import outside
 from ui import strings_core as words
 from ui import strings_report as report_words
 from ui.main_window import MainWindow
@@ -197,6 +199,7 @@ class Program:
         self.report = report_controller.attach(self.window, self.services)
         self._join()
         logs.on_uncaught = self._on_uncaught
+        outside.on_failed = self._on_not_opened
 
     def _join(self) -> None:
         """What one part offers to another."""
@@ -215,7 +218,7 @@ class Program:
         services.chats.new_chat()
         self.window.show()
         self.help.welcome()
-        services.models.keep(self._open_history())
+        self.history.run(self._open_history())
         services.models.keep(services.models.start(file))
 
     async def _open_history(self) -> None:
@@ -235,6 +238,7 @@ class Program:
     def dispose(self) -> None:
         """After quitting: frees the window and the threads."""
         logs.on_uncaught = None
+        outside.on_failed = None
         self.window.allow_close()
         self.window.close()
         self.window.deleteLater()
@@ -271,6 +275,10 @@ class Program:
         self.services.notices.post(
             Notice(note.code, text.format(**note.params), words.SETTINGS_TITLE, Level.WARNING)
         )
+
+    def _on_not_opened(self, what: str) -> None:
+        text = words.NOT_OPENED.format(what=fmt.plain(what, 200))
+        self.services.notices.post(Notice("not_opened", text, level=Level.WARNING, seconds=20))
 
     def _on_uncaught(self, problem: BaseException) -> None:
         self.services.notices.post(

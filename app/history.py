@@ -25,6 +25,7 @@ from app.conversation import Conversation, Node
 from app.history_rows import Summary, from_json, head_of, to_json
 from app.history_search import Hit
 from app.history_worker import HistoryDatabase, OpenReport, is_damage
+from app.kept_tasks import tell_failure
 
 T = TypeVar("T")
 Problem = Callable[[str, dict[str, str]], None]
@@ -220,7 +221,12 @@ class History:
 
     def _kick(self) -> None:
         if not self._closed and (self._flushing is None or self._flushing.done()):
-            self._flushing = asyncio.get_running_loop().create_task(self._flush_once())
+            self._start_flush()
+
+    def _start_flush(self) -> asyncio.Task[None]:
+        task = self._flushing = asyncio.get_running_loop().create_task(self._flush_once())
+        task.add_done_callback(tell_failure)
+        return task
 
     async def flush(self) -> None:
         """Returns when everything queued before the call was written or has failed once."""
@@ -229,8 +235,7 @@ class History:
             if self._failing:
                 break
         if self._pending and not self._closed:
-            self._flushing = asyncio.get_running_loop().create_task(self._flush_once())
-            await asyncio.shield(self._flushing)
+            await asyncio.shield(self._start_flush())
 
     async def _flush_once(self) -> None:
         report = OpenReport()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from app.conversation_actions import ConversationActions
 from app.find_controller import FindController
 from app.history import OpenTabs
 from app.inspector_controller import InspectorController
+from app.kept_tasks import tell_failure
 from app.notices import Level, Notice
 from app.settings_controller import SettingsController
 from app.transfer_controller import TransferController
@@ -71,10 +73,19 @@ class HistoryController(QObject):
         self._connect()
 
     def run(self, work: Coroutine[object, object, object]) -> None:
-        """Keeps a task until it ends; a failure goes to the log, not to nowhere."""
-        task = asyncio.get_running_loop().create_task(_logged(work))
+        """Keeps a task until it ends; a failure is told."""
+        task = asyncio.get_running_loop().create_task(self._told(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(tell_failure)
+
+    async def _told(self, work: Coroutine[object, object, object]) -> None:
+        """A history that cannot be read is one sentence; writing tells by itself."""
+        try:
+            await work
+        except sqlite3.Error as problem:
+            log.warning("the history could not be read: %s", problem)
+            self._on_problem("history_not_read", {"detail": str(problem)})
 
     def _connect(self) -> None:
         side, chats = self.sidebar, self._chats
@@ -285,13 +296,3 @@ def show_node(chat: Chat, node_id: str) -> None:
     for name in reversed(wanted):
         if name not in on_path:
             chat.select_version(name)
-
-
-async def _logged(work: Coroutine[object, object, object]) -> object:
-    try:
-        return await work
-    except asyncio.CancelledError:
-        raise
-    except Exception:
-        log.exception("a task of the history failed")
-        return None

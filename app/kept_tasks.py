@@ -1,4 +1,4 @@
-"""Coroutines that nobody waits for: kept until they end, their failures logged. Main thread."""
+"""Coroutines that nobody waits for: kept until they end, their failures told. Main thread."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from app import logs
+
 log = logging.getLogger(__name__)
+
+
+def tell_failure(task: asyncio.Task[Any]) -> None:
+    """For `add_done_callback`: an exception nobody expected goes to the log and to the person,
+    as one of the main thread does."""
+    if task.cancelled() or (problem := task.exception()) is None:
+        return
+    log.error("a background task failed", exc_info=problem)
+    if logs.on_uncaught is not None:
+        logs.on_uncaught(problem)
 
 
 class KeptTasks:
@@ -19,12 +31,8 @@ class KeptTasks:
     def keep(self, work: Coroutine[Any, Any, Any]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._on_done)
-
-    def _on_done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("a background task failed", exc_info=task.exception())
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(tell_failure)
 
     async def cancel(self, seconds: float = 1.0) -> None:
         """Cancels all and waits for them, at most `seconds`."""

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QDialog
 
 import resources
 from app.backend_check import BackendCheck
-from app.load_view import load_view, model_card
+from app.load_view import broken_card, load_view, model_card
 from app.model_facts import ModelFacts
 from app.settings import SettingsStore, clean_spec
 from engine import model_file
-from engine.errors import EngineError
+from engine.errors import EngineError, ModelFileError
 from engine.types import Backend, LoadOptions, ModelInfo, SpecMode
 from ui import strings
 from ui import strings_core as words
@@ -103,9 +103,13 @@ class LoadFlow:
         cards = []
         in_use = self._owner.picked
         for path in paths:
-            info = await self._facts.find(path)
-            if info is not None:
-                loaded = in_use is not None and in_use.model_path == path
+            loaded = in_use is not None and in_use.model_path == path
+            try:
+                info = await self._facts.inspect(path)
+            except ModelFileError as problem:
+                if problem.code != "not_found":
+                    cards.append(broken_card(path, problem, recent=path in recent))
+            else:
                 cards.append(model_card(info, recent=path in recent, loaded=loaded))
         order = (strings.RECENT, strings.COMES_WITH, strings.ON_THIS_COMPUTER)
         cards.sort(key=lambda card: order.index(card.group))

@@ -10,6 +10,7 @@ from pathlib import Path
 import resources
 from app.backend_check import BackendCheck
 from app.model_names import display_name
+from engine.errors import ModelFileError
 from engine.types import (
     LIBRARY_VERSION,
     Backend,
@@ -111,9 +112,25 @@ def badges(info: ModelInfo) -> tuple[str, ...]:
     return tuple(out) or ("text",)
 
 
+def _group(path: str, recent: bool) -> str:
+    if Path(path) == resources.DEMO_MODEL:
+        return strings.COMES_WITH
+    return strings.RECENT if recent else strings.ON_THIS_COMPUTER
+
+
+def broken_card(path: str, problem: ModelFileError, *, recent: bool) -> ModelCardView:
+    """A file that is there and is no usable model: shown with what is wrong, not to be chosen."""
+    params = {"path": path, "name": Path(path).name, **problem.params}
+    return ModelCardView(
+        id=path,
+        name=fmt.plain(display_name(path)),
+        path=path,
+        problem=strings.error(problem.code, params).sentence,
+        group=_group(path, recent),
+    )
+
+
 def model_card(info: ModelInfo, *, recent: bool, loaded: bool) -> ModelCardView:
-    demo = Path(info.path) == resources.DEMO_MODEL
-    group = strings.COMES_WITH if demo else strings.RECENT if recent else strings.ON_THIS_COMPUTER
     problem = ""
     if info.state is not FileState.OK:
         params = {
@@ -132,6 +149,6 @@ def model_card(info: ModelInfo, *, recent: bool, loaded: bool) -> ModelCardView:
         badges=badges(info),
         summary=summary(info),
         problem=problem,
-        group=group,
+        group=_group(info.path, recent),
         loaded=loaded,
     )

@@ -70,7 +70,8 @@ class ModelDialogs:
         try:
             found = await library.checksum(path)
         except OSError as error:
-            self._show_checksum(path, error.strerror or str(error))
+            reason = error.strerror or str(error)
+            self._show_checksum(path, words.CHECKSUM_FAILED.format(reason=reason))
             return
         origin = library.records.origins.get(path)
         self._show_checksum(path, details.checksum_words(found, origin.sha256 if origin else ""))

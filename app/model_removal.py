@@ -41,10 +41,10 @@ class ModelRemoval:
                 return
             await owner.services.models.unload()
         await self._stop_download(path)
-        plan = await owner.library.bin.plan(path)
-        if not await self._confirmed(name, plan):
-            return
         try:
+            plan = await owner.library.bin.plan(path)
+            if not await self._confirmed(name, plan):
+                return
             held = await owner.library.bin.remove(plan, self._loaded() or None)
         except (StillLoaded, OSError) as error:
             reason = getattr(error, "strerror", None) or words.DELETE_LOADED_TEXT
@@ -81,8 +81,13 @@ class ModelRemoval:
             self._say("undo", words.UNDO_FAILED.format(name=name, reason=reason), Level.ERROR)
 
     async def clear_cache(self, path: str) -> None:
-        freed = await self._owner.library.bin.clear_cache(model_key(path), self.in_use())
-        self._say("cleared", words.CLEARED.format(size=fmt.size(freed)))
+        library = self._owner.library
+        had = library.cache_bytes().get(path, 0)
+        freed = await library.bin.clear_cache(model_key(path), self.in_use())
+        if had and not freed:
+            self._say("cleared", words.NOT_CLEARED, Level.WARNING)
+        else:
+            self._say("cleared", words.CLEARED.format(size=fmt.size(freed)))
 
     async def copy_in(self, path: str) -> None:
         name = Path(path).name

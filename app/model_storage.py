@@ -103,7 +103,7 @@ class ModelStorage:
             freed = await library.bin.clear_folder_cache()
         else:
             freed = await library.bin.clear_cache(key, in_use)
-        self._note = words.CLEARED.format(size=fmt.size(freed))
+        self._note = words.CLEARED.format(size=fmt.size(freed)) if freed else words.NOT_CLEARED
         self._refresh()
 
     async def _set_mode(self, mode: str) -> None:

@@ -8,17 +8,17 @@ so that downloads an earlier run left unfinished are known at once.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
-from app.auto_spec import OnCard, on_card
 
+from app.auto_spec import OnCard, on_card
 from app.desktop import open_folder, open_page
 from app.engine_state import EngineState, Phase
+from app.kept_tasks import tell_failure
 from app.library import presenter
 from app.library.download_cards import sentence
 from app.library.download_types import DownloadStatus
@@ -40,8 +40,6 @@ from ui.model_views import ModelsView
 from ui.models_tab import ModelsTab
 
 KEY = "models"
-
-_log = logging.getLogger(__name__)
 
 
 def attach(
@@ -73,6 +71,7 @@ class ModelsController(QObject):
         services.library = self
         self.library.subscribe(self._on_library)
         self.library.on_downloaded = self._on_downloaded
+        self.library.on_problem = self._on_problem
         self.library.fetch.failed = self._on_download_failed
         flow = services.models.flow
         flow.gate, flow.browse = self.opening.admit, self.show
@@ -105,10 +104,11 @@ class ModelsController(QObject):
         return tuple(m.path for m in found.models if m.info is not None) if found else ()
 
     def keep(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Runs a coroutine that nobody waits for; its failure is logged."""
+        """Runs a coroutine that nobody waits for; its failure is told."""
         task = self.services.loop.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._on_kept)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(tell_failure)
 
     async def close(self) -> None:
         for task in list(self._tasks):
@@ -207,6 +207,10 @@ class ModelsController(QObject):
         self.keep(self.library.used(path))
         self.keep(self.opening.tell_known_problem(path))
 
+    def _on_problem(self, reason: str) -> None:
+        text = words.RECORDS_NOT_WRITTEN.format(reason=reason)
+        self.services.notices.post(Notice("models:records", text, level=Level.WARNING))
+
     def _on_downloaded(self, status: DownloadStatus) -> None:
         text = words.DOWNLOADED.format(name=status.name)
         load = Action(words.LOAD, lambda: self.keep(self.open_file(status.target)), primary=True)
@@ -222,11 +226,6 @@ class ModelsController(QObject):
         text = sentence(status.failure)
         key = f"download:{status.key}"
         self.services.notices.post(Notice(key, text, title, Level.WARNING, actions=(show,)))
-
-    def _on_kept(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            _log.error("a task of the model library failed", exc_info=task.exception())
 
     # ---- what a person asks for ----
 

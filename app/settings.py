@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from app.kept_tasks import tell_failure
 from app.settings_values import (
     CONTEXT_MAX,
     CONTEXT_MIN,
@@ -71,7 +72,7 @@ class SettingsStore:
         self._executor: Executor | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._dirty = False
-        self._writing: asyncio.Future[None] | None = None
+        self._writing: asyncio.Task[None] | None = None
         self.notes: list[SettingsNote] = []
         self.on_note: Callable[[SettingsNote], None] | None = None
         self.value = self._read()
@@ -174,8 +175,9 @@ class SettingsStore:
             self._writing = self._loop.create_task(self._save())
             self._writing.add_done_callback(self._on_written)
 
-    def _on_written(self, _task: asyncio.Future[None]) -> None:
+    def _on_written(self, task: asyncio.Task[None]) -> None:
         self._writing = None
+        tell_failure(task)
         self._schedule()
 
     async def _save(self) -> None:

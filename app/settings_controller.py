@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QUrl
-from PySide6.QtGui import QDesktopServices, QKeySequence
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QKeySequence
 
 from app import presets, storage_sizes
+from app.desktop import open_folder
 from app.notices import Notice
 from ui import format as fmt
 from ui import strings_history as words
@@ -124,9 +124,7 @@ class SettingsController(QObject):
             self.dialog.set_sizes(sizes)
 
     def _open_folder(self, key: str) -> None:
-        path = Path(storage_sizes.places(self._services.paths)[key])
-        folder = path if path.is_dir() else path.parent
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+        open_folder(storage_sizes.places(self._services.paths)[key])
 
     def _manage(self, key: str) -> None:
         """The dialog of another part; it lies above this one, which stays open."""
@@ -140,11 +138,12 @@ class SettingsController(QObject):
             self.dialog or self._window, words.PLACES["cache"], words.CLEAR_CACHE_ASK, words.CLEAR
         ):
             return
-        loop = asyncio.get_running_loop()
-        freed = await loop.run_in_executor(
-            self._services.executor, storage_sizes.clear_cache, self._services.paths
-        )
+        models = self._services.library
+        had = sum(models.library.cache_bytes().values())
+        freed = await models.library.bin.clear_cache("", models.removal.in_use())
         text = words.CLEARED.format(size=fmt.size(freed))
+        if had and not freed:
+            text = words.NOT_CLEARED
         self._services.notices.post(Notice("cache_cleared", text, seconds=8))
         await self._measure()
 

@@ -1,8 +1,7 @@
-"""How much room the program's files take, and clearing the engine cache. Worker thread."""
+"""How much room the program's files take. Worker thread."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from app.paths import Paths
@@ -36,13 +35,6 @@ def measure(paths: Paths) -> dict[str, int | None]:
             found[key] = None
     found["settings"] = _file_size(paths.settings_file)
     return found
-
-
-def clear_cache(paths: Paths) -> int:
-    """Deletes the engine caches that are not in use; returns the bytes freed."""
-    before = measure(paths)["cache"] or 0
-    shutil.rmtree(paths.engine_cache_root, ignore_errors=True)
-    return before - (measure(paths)["cache"] or 0)
 
 
 def _file_size(path: Path) -> int:

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from app.kept_tasks import tell_failure
 from app.services import Services
 from app.tools.calls import Ask, CallRunner
 from app.tools.checking import verdict
@@ -103,6 +104,7 @@ class Asking:
             return
         self._set_state("busy")
         self._task = self._services.loop.create_task(self._until_idle(work))
+        self._task.add_done_callback(tell_failure)
 
     async def _until_idle(self, work: Coroutine[Any, Any, None]) -> None:
         try:

@@ -19,6 +19,7 @@ from app import tools_views as views
 from app.chat_forms import ChatForms
 from app.chat_tools_switch import ChatToolsSwitch
 from app.conversation import ToolStep
+from app.kept_tasks import tell_failure
 from app.model_names import display_name
 from app.services import Services
 from app.settings import McpServer
@@ -315,6 +316,7 @@ class ToolsController:
         task = self._services.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(tell_failure)
 
 
 def _tail(path: Path) -> str:

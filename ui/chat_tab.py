@@ -8,7 +8,7 @@ Main thread only.
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from ui import links
@@ -16,6 +16,7 @@ from ui.controls import icon_button
 from ui.conversation_page import ConversationPage
 from ui.conversation_tabs import ConversationTabs
 from ui.notice_bar import NoticeBar
+from ui.outside import open_outside
 from ui.resting_pages import RestingPages
 from ui.status_header import StatusHeader
 from ui.theme import theme
@@ -34,7 +35,7 @@ def open_link(target: str) -> None:
     """Hands an address the person agreed to over to the desktop."""
     link = links.check(target)
     if link is not None:
-        QDesktopServices.openUrl(QUrl.fromEncoded(link.address.encode()))
+        open_outside(QUrl.fromEncoded(link.address.encode()))
 
 
 class ChatTab(QWidget):

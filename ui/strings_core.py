@@ -70,6 +70,7 @@ TEMPORARY_HOME = (
 )
 PROBLEM_TITLE = "Something went wrong inside Tandem"
 PROBLEM = "An error was written to the log. You can go on; restart Tandem if something looks odd."
+NOT_OPENED = "No program of this system could open {what}."
 LOG_TITLE = "Log"
 LOG_ENGINE = "Engine"
 LOG_PROGRAM = "Window"

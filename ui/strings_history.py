@@ -26,6 +26,7 @@ _PROBLEMS: dict[str, str] = {
         "saved as soon as it works again."
     ),
     "history_saved_again": "Everything is saved again.",
+    "history_not_read": "The conversations could not be read ({detail}).",
     # Attachments
     "attach_folder": "{name} is a folder; attach files.",
     "attach_empty": "{name} is empty.",
@@ -218,6 +219,7 @@ FLOAT16_TEXT = "Faster on some GPUs; can damage digits and dates in answers."
 OPEN_FOLDER = "Open folder"
 CLEAR = "Clear"
 CLEAR_CACHE_ASK = "Delete the engine cache? The next load of each model takes longer."
+NOT_CLEARED = "Nothing was deleted: the cache is in use or read-only."
 CLEARED = "The engine cache was deleted ({size})."
 COUNTING = "counting…"
 PLACES = {

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.kept_tasks import tell_failure
 from app.library import journal
 from app.library.access import Access
 from app.library.catalogue import CatalogueEntry
@@ -110,6 +111,7 @@ class Fetching:
         task = self._loop.create_task(later())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(tell_failure)
 
     # ---- what a person asks for ----
 

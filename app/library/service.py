@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+from app.kept_tasks import tell_failure
 from app.library import local, records
 from app.library.bin import Bin
 from app.library.cache import EngineCache
@@ -41,7 +42,7 @@ _T = TypeVar("_T")
 
 class Library:
     """`fetch` does downloads, `bin` deletes; `on_downloaded(status)` tells of a model that is
-    now here."""
+    now here, `on_problem(reason)` once that the records cannot be written."""
 
     def __init__(
         self,
@@ -61,6 +62,8 @@ class Library:
         self.known = KnownProblems(load())
         self.records = Records()
         self.on_downloaded: Callable[[DownloadStatus], None] = lambda _status: None
+        self.on_problem: Callable[[str], None] = lambda _reason: None
+        self._unwritten = False
         self._paths = paths
         self._settings = settings
         self._loop = loop
@@ -221,6 +224,11 @@ class Library:
             await self.on_disk(records.write, self._file, changed)
         except OSError as error:
             _log.warning("library.json not written: %s", error.strerror)
+            if not self._unwritten:
+                self._unwritten = True
+                self.on_problem(error.strerror or str(error))
+        else:
+            self._unwritten = False
 
     # ---- downloads ----
 
@@ -274,6 +282,7 @@ class Library:
         task = self._loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(tell_failure)
 
     # ---- telling ----
 

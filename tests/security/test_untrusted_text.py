@@ -13,7 +13,7 @@ from PySide6.QtGui import QHelpEvent, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
-from ui import chat_tab, links
+from ui import chat_tab, links, outside
 from ui import format as fmt
 from ui.conversation_page import ConversationPage
 from ui.dialogs import AskDialog
@@ -155,7 +155,7 @@ class Desktop:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     desktop = Desktop()
-    monkeypatch.setattr(chat_tab, "QDesktopServices", desktop)
+    monkeypatch.setattr(outside, "QDesktopServices", desktop)
     return desktop.opened
 
 
