@@ -248,7 +248,7 @@ class Runner:
     ) -> None:
         warm_up = send.repetition == schedule.WARM_UP
         phase = "measure" if part == "suite" else part
-        self._tell("warmup" if warm_up else phase, send, share)
+        self._tell("warmup" if warm_up and part != "synthetic" else phase, send, share)
         with self._counted():
             outcome = self._send(send, tuple(history), padded=part == "synthetic")
         if warm_up:

@@ -15,6 +15,7 @@ from app.auto_spec import AutoChoice, AutoSpec
 from app.bench import export, present, report, schedule, workloads
 from app.bench import runner as runner_module
 from app.bench.peak import OWN, RESET, PeakMeter
+from app.bench.progress_line import describe
 from app.bench.records import (
     SOURCE_LOG,
     SOURCE_LOG_WEIGHTED,
@@ -344,7 +345,11 @@ def padded_plan(model: str, **more: object) -> Plan:
 def test_synthetic_test_has_its_own_engine_and_both_legs_in_turn(model: str) -> None:
     engine = PacedEngine()
     plan = padded_plan(model)
-    record = Runner(engine, plan).run()
+    seen: list[Progress] = []
+    record = Runner(engine, plan, seen.append).run()
+    sends = [e for e in seen if e.speculative is not None]
+    assert {describe(e).split(" · ")[0] for e in sends} == {"Synthetic test"}
+    assert not any("Your prompt" in describe(e) for e in seen), "padding is nobody's prompt"
     assert [(o.prefill_tokens, o.decode_tokens) for o in loads(engine)][-1] == (128, 64)
     assert [r.speculative for r in requests(engine)] == [False, True, True, False] * 2
     assert {r.sampling.max_output_tokens for r in requests(engine)} == {64}
