@@ -103,6 +103,9 @@ INTERVAL_NOTE = (
     "prompts may behave otherwise."
 )
 
+DOES_NOT_FIT = (
+    "A prompt of {prompt} and an answer of {answer} tokens do not fit into a context of {context}."
+)
 GPU_WAY_OUT = "Here: --backend cpu measures on the CPU."
 
 

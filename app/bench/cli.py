@@ -29,6 +29,7 @@ from app.engine_factory import hosted_engine
 from app.model_names import display_name
 from app.paths import Paths
 from app.settings import SettingsStore
+from engine.context_guard import DEFAULT_CONTEXT
 from engine.errors import BackendError, EngineError
 from engine.model_file import inspect
 from engine.protocol import Engine
@@ -59,8 +60,8 @@ def parser() -> argparse.ArgumentParser:
                    help="prompts of each class (2)")  # fmt: skip
     p.add_argument("--prompt", action="append", metavar="TEXT", help="your own prompt instead")
     p.add_argument("--max-tokens", type=_positive, default=128, metavar="N")
-    p.add_argument("--context", type=_positive, default=0, metavar="N")
-    p.add_argument("--threads", type=_positive, default=0, metavar="N")
+    p.add_argument("--context", type=_number(16, 1_048_576), default=0, metavar="N")
+    p.add_argument("--threads", type=_number(1, 256), default=0, metavar="N")
     p.add_argument("--cache", default="disk", metavar="disk|no|memory|PATH")
     p.add_argument("--float16", action="store_true", help="half precision on the GPU")
     p.add_argument("-p", "--prefill-tokens", type=_positive, default=0, metavar="N")
@@ -71,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--depth", action="store_true", help="also at 0, 25, 50 and 75 %% of context")
     p.add_argument("--sample", action="store_true",
                    help="let the off leg sample (40/0.95/1.0) instead of greedy")  # fmt: skip
-    p.add_argument("--seed", type=int, default=42)
+    p.add_argument("--seed", type=_number(0, 2**31 - 1), default=42)
     p.add_argument("--no-first-load", action="store_true", help="skip the load without a cache")
     p.add_argument("--no-save", action="store_true", help="keep it out of the history")
     form = p.add_mutually_exclusive_group()
@@ -81,11 +82,20 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
+def _number(low: int, high: int = 1_048_576) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"must be between {low} and {high}")
+        return value
+
+    return parse
+
+
+_positive = _number(1)
 
 
 def plan_of(args: argparse.Namespace, model: str, cache_dir: str) -> Plan:
@@ -136,6 +146,11 @@ def _compare(args: argparse.Namespace, asked: Interruptions, make: EngineFactory
         return _fail(_sentence(error, plan))
     if plan.prompts and info.supports_mtp is False:
         return _fail(words.NO_DRAFTER.format(model=display_name(model)))
+    largest = min(DEFAULT_CONTEXT, info.max_context or DEFAULT_CONTEXT)
+    context = plan.context_tokens or largest
+    padding, answer = plan.prefill_tokens, plan.decode_tokens
+    if padding + answer > context:
+        return _fail(words.DOES_NOT_FIT.format(prompt=padding, answer=answer, context=context))
     progress = progress_line.ProgressLine(sys.stderr)
     job = Job(plan, progress.show, lambda: make(where))
     try:

@@ -121,10 +121,16 @@ def cache_state(cache: str, folder: str) -> str:
     return "disk, warm" if filled else "disk, cold"
 
 
+NO_CACHE = {"cache_off", "cache_no_room"}
+"""Notes of a load that could not use the cache it was given."""
+
+
 def capture(plan: Plan, loaded: LoadedModel | None, cache: str) -> Environment:
     """The record of now. `loaded` gives what only a loaded engine knows."""
     adapter = loaded.adapter if loaded else None
     kind = loaded.adapter_type if loaded else None
+    if loaded and NO_CACHE.intersection(loaded.notes):
+        cache = "off"
     return Environment(
         tandem=VERSION,
         engine=loaded.library_version if loaded else LIBRARY_VERSION,

@@ -133,7 +133,21 @@ def test_ctrl_c_keeps_partial_results(demo_model: Path, capsys: pytest.CaptureFi
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("wrong", [["--runs", "0"], ["--class", "poetry"], ["--json", "--csv"]])
+def test_padding_that_cannot_fit_is_one_sentence(
+    demo_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engine = PacedEngine()
+    assert run(demo_model, "-p", "1000", "-d", "100", engine=engine) == 1
+    _, err = capsys.readouterr()
+    assert "1000 and an answer of 100 tokens do not fit into a context of 1024" in err
+    assert engine.loads == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [["--runs", "0"], ["--class", "poetry"], ["--json", "--csv"], ["--threads", "999"],
+     ["--context", "1"], ["--seed", "-1"], ["--runs", "many"]],
+)  # fmt: skip
 def test_bad_usage_is_two(demo_model: Path, wrong: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         run(demo_model, *wrong)

@@ -20,7 +20,7 @@ from app.bench.runner import Runner
 from app.bench.store import BenchmarkStore, StoreError, entry_of, newest
 from app.conversation import RunRecord
 from app.observed_rates import ObservedRates
-from engine.types import LIBRARY_VERSION, Backend, FinishReason, SpecMode
+from engine.types import LIBRARY_VERSION, Backend, FinishReason, LoadOptions, SpecMode
 from tests.fakes.paced_engine import PacedEngine
 
 
@@ -289,6 +289,14 @@ def test_environment_is_filled_in(model: Path) -> None:
     assert env.cores
     assert env.cpu
     assert env.machine == environment.machine_key()
+
+
+def test_a_cache_that_could_not_be_used_is_not_claimed(model: Path) -> None:
+    loaded = PacedEngine().load(LoadOptions(model_path=str(model)))
+    plan = Plan(model_path=str(model))
+    assert environment.capture(plan, loaded, "disk, cold").cache == "disk, cold"
+    refused = msgspec.structs.replace(loaded, notes=("cache_off",))
+    assert environment.capture(plan, refused, "disk, cold").cache == "off"
 
 
 @pytest.mark.parametrize(
