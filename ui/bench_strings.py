@@ -241,6 +241,7 @@ OTHER_PROMPTS = (
     "The baseline was measured with other prompts or another length, so the difference is not "
     "that of the speed alone."
 )
+OTHER_PLACE = "The baseline was measured elsewhere: {place}."
 AGAINST_BASELINE = "against baseline"
 CUT_SHORT = "cut short"
 PEAK_MEMORY = "peak memory of the engine process"

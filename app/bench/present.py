@@ -201,11 +201,13 @@ def _against(record: Record, baseline: Record | None) -> tuple[str, ...]:
 
 
 def _unlike(record: Record, baseline: Record | None) -> list[str]:
-    """Whether the baseline asked for something else."""
+    """What was not alike in the baseline."""
     if baseline is None or record.overall is None or baseline.overall is None:
         return []
     asked = [({p.id for p in r.plan.prompts}, r.plan.max_tokens) for r in (record, baseline)]
-    return [words.OTHER_PROMPTS] if asked[0] != asked[1] else []
+    out = [words.OTHER_PROMPTS] if asked[0] != asked[1] else []
+    where = [(place(r), r.environment.machine) for r in (record, baseline)]
+    return out + ([words.OTHER_PLACE.format(place=where[1][0])] if where[0] != where[1] else [])
 
 
 def _memory_change(mine: Group, base: Group) -> str:
@@ -225,8 +227,8 @@ def place(record: Record) -> str:
     name = strings.BACKENDS[env.backend]
     if env.backend is Backend.GPU:
         return f"{name} {env.adapter}" if env.adapter else name
-    count = env.threads or env.cores
-    return f"{name}, {count} threads" if env.threads else f"{name}, {count} cores"
+    count, unit = (env.threads, "thread") if env.threads else (env.cores, "core")
+    return f"{name}, {count} {unit}{'' if count == 1 else 's'}"
 
 
 def heading(record: Record) -> str:

@@ -88,6 +88,8 @@ def test_a_baseline_of_other_prompts_is_told(model: Path) -> None:
     one, other = make(model), make(model, max_tokens=64)
     assert words.OTHER_PROMPTS not in present.result_view(one, baseline=one).warning
     assert words.OTHER_PROMPTS in present.result_view(other, baseline=one).warning
+    elsewhere = present.result_view(make(model, threads=2), baseline=make(model, threads=1))
+    assert "The baseline was measured elsewhere: CPU, 1 thread." in elsewhere.warning
 
 
 def test_history_cards(model: Path) -> None:
