@@ -3,8 +3,12 @@
 One native conversation per chat, a few chats at most, always rebuildable: the transcript
 in the request is the only truth. Before a send a clone is taken as the checkpoint, so
 that after Stop, a failure, regenerate or an edit of the last turn the next request goes
-on from there and prefills only what is new. A conversation dies with its first cancelled
-or failed send (0.18.1) and is never sent to again.
+on from there and prefills only what is new (`engine.catch_up` says how little). A conversation
+dies with its first cancelled or failed send (0.18.1) and is never sent to again.
+
+A rebuilt conversation has its checkpoint too, a clone from before anything was prefilled. To
+such a clone the engine gives back the tokens but not the memory they stand for once another
+conversation ran (0.18.1, step 0 of `RestoreContext`): it serves one send, right after its own.
 
 Owned by the thread that drives the engine. Errors: `NativeError` from creating.
 """
@@ -16,45 +20,43 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
-from engine import wire
+from engine import catch_up, wire
 from engine._ffi import Native, Owned
+from engine.catch_up import Decoded
 from engine.native_values import NativeError
-from engine.types import GenerateRequest, Message, TextPart
+from engine.types import GenerateRequest, Message
 
 MAX_CHATS = 4
-PADS = ("\n", "\u200b")
-"""What may follow a question that is sent once more along with what came after it.
-
-0.18.1 skips messages whose tokens it decoded before: when everything a conversation took
-since a clone was made (a question and the answer to it, stopped or not) is exactly how the
-next send to another clone of that state begins, that part is taken for done, although the
-clone does not hold it. The token count and the answer then lack it (measured: 6 of 42 stops on
-the demo model, and always when an earlier branch is selected again). A send that differs
-before the end of the old answer is prefilled as it should be, so the last question that is sent
-again gets an ending nobody sees: a newline, or where the template cuts blanks a zero-width
-space.
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Where a send goes: `messages` are still unknown to `conversation`.
 
-    `fresh` means that nothing was prefilled yet, so the preface counts as prompt too.
+    `fresh` means that nothing was prefilled yet, so the preface counts as prompt too. `shared`
+    means that the checkpoint sees what this send makes the engine decode; `partly` that the
+    engine may take some of the prompt over without decoding it.
     """
 
     conversation: Owned
     messages: tuple[Message, ...]
     resumed: str
     fresh: bool
+    shared: bool = False
+    partly: bool = False
 
 
 @dataclass(slots=True)
 class _State:
+    """A conversation that holds `history` in `step` entries; `step` 0 means: as preface.
+
+    `decoded` is what a clone shares with its original besides, None when that is not known.
+    """
+
     conversation: Owned
     history: tuple[Message, ...]
+    step: int = 0
+    decoded: Decoded | None = None
 
 
 @dataclass(slots=True)
@@ -71,6 +73,11 @@ class _Chat:
         if self.running is not None:
             self.running.close()
         self.resident = self.checkpoint = self.running = None
+
+    def drop_checkpoint(self, *, only_fresh: bool = False) -> None:
+        if self.checkpoint is not None and not (only_fresh and self.checkpoint.step):
+            self.checkpoint.conversation.close()
+            self.checkpoint = None
 
 
 class Conversations:
@@ -95,69 +102,93 @@ class Conversations:
         self._chats.move_to_end(request.chat_key)
         while len(self._chats) > MAX_CHATS:
             self._chats.popitem(last=False)[1].close()
+        for key, other in self._chats.items():
+            if key != request.chat_key and other.checkpoint is not None:
+                other.drop_checkpoint(only_fresh=True)
         plan = self._resume(chat, request)
         if plan is None:
             chat.close()
             made = self.create(request, speculative, request.history)
-            plan = Plan(made, (request.message,), "rebuilt", fresh=True)
+            if request.keep:
+                chat.checkpoint = self._clone(made, request.history, 0)
+            plan = Plan(made, (request.message,), "rebuilt", fresh=True, shared=True)
         chat.running = plan.conversation
         return plan
 
     def _resume(self, chat: _Chat, request: GenerateRequest) -> Plan | None:
         resident, checkpoint = chat.resident, chat.checkpoint
-        of_resident = _missing(resident, request.history)
-        of_checkpoint = _missing(checkpoint, request.history)
+        of_resident = _lacking(resident, request)
+        of_checkpoint = _lacking(checkpoint, request)
         if (
             resident is not None
             and of_resident is not None
             and (of_checkpoint is None or len(of_resident) <= len(of_checkpoint))
         ):
-            copy = self._clone(resident.conversation)
-            if checkpoint is not None:
-                checkpoint.conversation.close()
-            chat.checkpoint = _State(copy, resident.history) if copy is not None else None
+            step = self._native.token_count(resident.conversation) or 0
+            chat.drop_checkpoint()
+            if step:
+                chat.checkpoint = self._clone(resident.conversation, resident.history, step)
             chat.resident = None
-            send = self._catch_up(resident.conversation, of_resident, request.message)
-            return Plan(resident.conversation, send, "resident", fresh=False)
+            send = (*of_resident, request.message)
+            return Plan(resident.conversation, send, "resident", fresh=False, shared=True)
         if resident is not None:
             resident.conversation.close()
             chat.resident = None
         if checkpoint is None or of_checkpoint is None:
             return None
-        copy = self._clone(checkpoint.conversation)
-        if copy is None:
+        return self._from_checkpoint(chat, checkpoint, of_checkpoint, request.message)
+
+    def _from_checkpoint(
+        self, chat: _Chat, checkpoint: _State, lacking: tuple[Message, ...], message: Message
+    ) -> Plan | None:
+        decoded = checkpoint.decoded
+        fresh = checkpoint.step == 0
+        if decoded is None or (fresh and not decoded.entries):
             return None
-        send = self._catch_up(copy, of_checkpoint, request.message)
-        return Plan(copy, send, "checkpoint", fresh=False)
+        state = self._clone(checkpoint.conversation, checkpoint.history, checkpoint.step)
+        if state is None:
+            return None
+        copy = state.conversation
+        send = catch_up.again(
+            lacking, message, decoded, lambda m: self._tokens(copy, m), self._count
+        )
+        if send is None:
+            copy.close()
+            return None
+        # A send that only begins like what was decoded gets a memory of its own. One that was
+        # decoded whole, or has nothing of it, overwrites what the checkpoint shares.
+        shared = not decoded.entries
+        if decoded.entries and not fresh:
+            new, old = (self._tokens(copy, m) for m in (send, decoded.sent))
+            shared = new[:1] != old[:1] or new == old[: len(new)]
+        if fresh:
+            chat.drop_checkpoint()
+        return Plan(copy, send, "checkpoint", fresh, shared, partly=decoded.entries > 0)
 
-    def _catch_up(
-        self, conversation: Owned, missing: Sequence[Message], message: Message
-    ) -> tuple[Message, ...]:
-        """`missing` and `message`, for one send; see `PADS` for what is done to `missing`."""
-        last = max((i for i, m in enumerate(missing) if m.role == "user"), default=None)
-        if last is None:
-            return (*missing, message)
-        plain = self._rendered(conversation, (*missing, message))
-        send = (*missing, message)
-        for pad in PADS:
-            asked = missing[last]
-            padded = msgspec.structs.replace(asked, parts=(*asked.parts, TextPart(pad)))
-            send = (*missing[:last], padded, *missing[last + 1 :], message)
-            if self._rendered(conversation, send) != plain:
-                break
-        return send
+    def _tokens(self, conversation: Owned, messages: Sequence[Message]) -> tuple[int, ...]:
+        rendered = self._native.render_message(conversation, wire.send_json(messages))
+        return self._tokenized(rendered or "")
 
-    def _rendered(self, conversation: Owned, messages: Sequence[Message]) -> str | None:
-        return self._native.render_message(conversation, wire.send_json(messages))
+    def _count(self, text: str) -> int:
+        return len(self._tokenized(text))
 
-    def _clone(self, conversation: Owned) -> Owned | None:
-        """A clone, or None where it cannot be trusted (nothing prefilled) or made."""
-        if "clone" not in self._native.features or not self._native.token_count(conversation):
+    def _tokenized(self, text: str) -> tuple[int, ...]:
+        if not text or "tokenize" not in self._native.features:
+            return ()
+        try:
+            return self._native.tokenize(self._engine, text)
+        except NativeError:
+            return ()
+
+    def _clone(self, conversation: Owned, history: tuple[Message, ...], step: int) -> _State | None:
+        """A clone that shares what its original decodes from now on; None where none is made."""
+        if "clone" not in self._native.features:
             return None
         try:
-            return self._native.clone(conversation)
+            copy = self._native.clone(conversation)
         except NativeError:
             return None
+        return _State(copy, history, step, Decoded((), Message("assistant", ()), 0))
 
     def create(
         self, request: GenerateRequest, speculative: bool, history: Sequence[Message]
@@ -194,7 +225,7 @@ class Conversations:
             chat.resident = _State(plan.conversation, request.history[:known])
             chat.running = None
         else:
-            self.failed(request, plan)
+            self._give_up(request, plan)
 
     def finished(self, request: GenerateRequest, plan: Plan, answer: Message) -> None:
         """The send ended well: the conversation now also holds the message and `answer`."""
@@ -202,17 +233,38 @@ class Conversations:
         if chat is None or chat.running is not plan.conversation:
             plan.conversation.close()
             return
+        self._note(chat, plan, answer)
         chat.running = None
         chat.resident = _State(plan.conversation, (*request.history, request.message, answer))
         if not request.keep:
             self.forget(request.chat_key)
 
-    def failed(self, request: GenerateRequest, plan: Plan, *, leak: bool = False) -> None:
-        """The conversation is dead: delete it; the checkpoint stays.
+    def failed(
+        self, request: GenerateRequest, plan: Plan, answer: Message, *, leak: bool = False
+    ) -> None:
+        """The conversation is dead: delete it; the checkpoint stays. `answer` is what came.
 
         `leak` gives the native object up without deleting it, for a send whose final
         chunk never came.
         """
+        chat = self._chats.get(request.chat_key)
+        if chat is not None and chat.running is plan.conversation and plan.shared:
+            if leak:
+                chat.drop_checkpoint()
+            self._note(chat, plan, answer)
+        self._give_up(request, plan, leak=leak)
+
+    def _note(self, chat: _Chat, plan: Plan, answer: Message) -> None:
+        """Keeps in mind what the checkpoint shares with a send that is over."""
+        checkpoint = chat.checkpoint
+        if checkpoint is None or not plan.shared:
+            return
+        held = self._native.token_count(plan.conversation)
+        checkpoint.decoded = (
+            Decoded(plan.messages, answer, held - checkpoint.step) if held is not None else None
+        )
+
+    def _give_up(self, request: GenerateRequest, plan: Plan, *, leak: bool = False) -> None:
         chat = self._chats.get(request.chat_key)
         if chat is not None and chat.running is plan.conversation:
             chat.running = None
@@ -231,24 +283,8 @@ class Conversations:
             self.forget(key)
 
 
-def _missing(state: _State | None, history: Sequence[Message]) -> tuple[Message, ...] | None:
-    """What `state` lacks of `history`; None when it holds something else."""
-    if state is None or len(state.history) > len(history):
-        return None
-    if any(_same(a) != _same(b) for a, b in zip(state.history, history, strict=False)):
-        return None
-    return tuple(history[len(state.history) :])
-
-
-def _same(message: Message) -> tuple[object, ...]:
-    """What must be equal for two messages to mean the same to the model.
-
-    Answers are compared without blanks at their ends, since programs trim them.
-    """
-    if message.role != "assistant":
-        return (message.role, message.parts, message.tool_calls)
-    media = tuple(p for p in message.parts if not isinstance(p, TextPart))
-    return (message.role, wire.clean_text(message.text).strip(), media, message.tool_calls)
+def _lacking(state: _State | None, request: GenerateRequest) -> tuple[Message, ...] | None:
+    return catch_up.missing(state.history, request.history) if state is not None else None
 
 
 def _fingerprint(request: GenerateRequest, speculative: bool) -> str:

@@ -45,11 +45,13 @@ class Run:
     def begin(self, send: Callable[[int], None], abort: Callable[[], None]) -> bool:
         """Calls `send(token)` unless the run was cancelled already; False if it was.
 
-        `abort` stops the native work; it is called at most until `end`.
+        `abort` stops the native work; it is called at most until `end`. A run that is begun
+        once more gets none of the chunks of its first send.
         """
         with self._lock:
             if self.cancelled:
                 return False
+            self.token, self.queue = next(_tokens), SimpleQueue()
             _runs[self.token] = self
             self._abort = abort
         self.started = time.perf_counter()

@@ -11,11 +11,19 @@ from engine.types import (
     Constraint,
     ConstraintKind,
     FinishReason,
+    Outcome,
     Sampling,
 )
 from tests.engine.conftest import FINE, AnyEngine, Chat, assistant, user
 
 STORY = "Tell me a very long story about a cat and a dog in the garden."
+
+
+def prompt(outcome: Outcome) -> int:
+    """Entries of the context that the answer was built on."""
+    assert outcome.context_used is not None
+    assert outcome.benchmark is not None
+    return outcome.context_used - (outcome.benchmark.decode_tokens or 0)
 
 
 def test_an_answer_streams_and_ends(shared: AnyEngine) -> None:
@@ -152,10 +160,25 @@ def test_stop_keeps_the_text_and_the_next_send_remembers(shared: AnyEngine) -> N
 
 def test_stop_in_the_first_turn_is_remembered_too(shared: AnyEngine) -> None:
     chat = Chat(shared)
-    chat.send_and_stop(STORY)
+    stopped = chat.send_and_stop(STORY)
     after = chat.send("Hi")
     assert after.reason in FINE
-    assert after.resumed == "rebuilt"
+    assert after.resumed == "checkpoint"
+    assert prompt(after) >= prompt(stopped) + shared.count_tokens(stopped.text)
+
+
+def test_stop_in_the_first_turn_of_a_chat_opened_again(shared: AnyEngine) -> None:
+    chat = Chat(shared, system="You speak about the sea.")
+    chat.history = (user("Tell me about cats."), assistant("Cats are small and like fish."))
+    stopped = chat.send_and_stop(STORY)
+    after = chat.send("Hi")
+    assert after.resumed == "checkpoint"
+    assert prompt(after) >= prompt(stopped) + shared.count_tokens(stopped.text)
+    again = Chat(shared, system="You speak about the sea.")
+    again.history = chat.history[:2]
+    again.send_and_stop(STORY)
+    Chat(shared).send("Hello")
+    assert again.send("Hi").resumed == "rebuilt", "another chat ran: its memory is not trusted"
 
 
 def test_twenty_stops_in_a_row(shared: AnyEngine) -> None:
