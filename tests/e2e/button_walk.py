@@ -45,6 +45,8 @@ SORRY = re.compile(
     re.IGNORECASE,
 )
 QUIET_S = 2.0
+PATIENCE_S = 8.0
+"""A busy machine may say it late."""
 SAVING = "HistoryDatabase.transaction"
 """Said once, not again with every change while it lasts."""
 LOUD = bool(os.environ.get("TANDEM_TEST_LOUD"))
@@ -204,12 +206,17 @@ class Walk:
                 await self.quiet()
             with contextlib.suppress(RuntimeError):
                 await self.services.settings.flush()
-            fresh = texts() - shown
-            told = bool(self.said) or asked or any(SORRY.search(t) for t in fresh)
-            told |= bool(self.failed_turns() - failed_turns)
+
+            def told() -> bool:
+                fresh = any(SORRY.search(t) for t in texts() - shown)
+                return bool(self.said or asked or fresh or self.failed_turns() - failed_turns)
+
             failed = set(self.fault.raised[before:])
             failed -= {SAVING} if self.fault.expected else set()
-            if failed and not told:
+            end = time.monotonic() + PATIENCE_S
+            while failed and not told() and time.monotonic() < end:
+                await asyncio.sleep(0.05)
+            if failed and not told():
                 self.findings.append(f"{what}: nothing was said of {sorted(failed)}")
         except Exception as problem:
             self.findings.append(f"{what}: raised {problem!r}")
