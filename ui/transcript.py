@@ -123,8 +123,9 @@ class Transcript(ThemedTurns):
                     turn, text=turn.text + text, thought=turn.thought + thought
                 )
             return
+        begins = not view.has_words()
         view.stream(text, thought)
-        self._want_render(node_id)
+        self._want_render(node_id, now=begins)
 
     def set_empty(self, title: str, text: str) -> None:
         self._empty_title.setText(title)

@@ -95,6 +95,10 @@ class TurnText(QFrame):
         if not self._is_user:
             self._column.activate()
 
+    def has_words(self) -> bool:
+        """Whether anything came yet: thoughts or text."""
+        return self.words.has_text() or self._thought is not None
+
     def raw_text(self) -> str:
         return self.words.raw if not self._is_user else self.view.text
 

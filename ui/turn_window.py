@@ -242,9 +242,9 @@ class TurnWindow(FollowingScrollArea):
         self._settle()
 
     # Rendering
-    def _want_render(self, node_id: str) -> None:
+    def _want_render(self, node_id: str, now: bool = False) -> None:
         self._dirty[node_id] = None
-        self._clock.request()
+        self._clock.request(now=now)
 
     def _on_tick(self) -> None:
         streaming = bool(self._turns) and self._turns[-1].status == "streaming"

@@ -29,6 +29,7 @@ from engine.types import (
     Backend,
     FinishReason,
     ImagePart,
+    LoadedModel,
     LoadOptions,
     ModelInfo,
     SpecMode,
@@ -166,15 +167,38 @@ def test_a_plain_send_goes_through_all_states_and_keeps_numbers() -> None:
     assert bench.history.log[-1] == ("assistant", "done")
 
 
-def test_the_question_is_saved_before_the_engine_is_asked() -> None:
+def test_the_question_is_on_its_way_to_the_disk_before_the_engine_is_asked() -> None:
+    kept_first: list[bool] = []
+
     async def body(bench: Bench) -> None:
-        assert bench.chat.send("q")
-        await asyncio.sleep(0)
-        assert ("user", "done") in bench.history.log
-        assert not bench.engine.loads
-        await bench.chat.wait()
+        class Asked(ScriptedEngine):
+            def load(self, options: LoadOptions) -> LoadedModel:
+                kept_first.append(("user", "done") in bench.history.log)
+                return super().load(options)
+
+        bench.service._worker._factory = Asked
+        await bench.ask("q")
 
     run(ScriptedEngine(), body)
+    assert kept_first == [True]
+
+
+def test_a_send_has_reached_the_engine_when_its_turns_are_made() -> None:
+    """Making the turns in the window takes as long as the engine takes to the first word."""
+    reached: list[bool] = []
+
+    async def body(bench: Bench) -> None:
+        await bench.ask("loads the model")
+
+        def on_event(event: ChatEvent) -> None:
+            if event is ChatEvent.TURNS:
+                reached.append(bench.service.state.busy_run is not None)
+
+        bench.chat.subscribe(on_event)
+        await bench.ask("again")
+
+    run(ScriptedEngine(), body)
+    assert reached[0]
 
 
 def test_stop_keeps_the_text_and_the_next_send_has_it_in_memory() -> None:

@@ -1,0 +1,53 @@
+"""When a frame comes: soon after a pause, in its time after that, at once for first words."""
+
+from __future__ import annotations
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from ui.frame_clock import FrameClock
+from ui.transcript import Transcript
+from ui.views import TurnView
+
+LONG = 60_000
+
+
+@pytest.fixture
+def clock(qtbot: QtBot) -> FrameClock:
+    made = FrameClock(interval=LONG)
+    with qtbot.waitSignal(made.tick):
+        made.request()
+    return made
+
+
+def test_the_next_frame_waits_for_its_time(clock: FrameClock) -> None:
+    clock.request()
+    assert LONG / 2 < clock._timer.interval() <= LONG
+    clock.request(soon=True)
+    assert clock._timer.interval() > LONG / 2, "one that is asked for already stays"
+
+
+def test_what_cannot_wait_comes_at_once(clock: FrameClock, qtbot: QtBot) -> None:
+    clock.request()
+    with qtbot.waitSignal(clock.tick, timeout=20_000):
+        clock.request(now=True)
+    clock.stop()
+
+
+@pytest.mark.parametrize(("text", "thought"), [("One", ""), ("", "Hm")])
+def test_first_words_do_not_wait_for_the_frame_and_later_ones_do(
+    text: str, thought: str, qtbot: QtBot
+) -> None:
+    words = Transcript()
+    qtbot.addWidget(words)
+    words.resize(600, 400)
+    words.show()
+    words._clock._interval = LONG
+    words.append_turn(TurnView(node_id="u", role="user", text="question"))
+    words.append_turn(TurnView(node_id="a", role="assistant", text="", status="streaming"))
+    with qtbot.waitSignal(words._clock.tick, timeout=20_000):
+        words.stream("a", text, thought)
+        assert words._clock._timer.interval() == 0
+    words.stream("a", " more", "")
+    assert words._clock._timer.interval() > LONG / 2
+    words._clock.stop()
