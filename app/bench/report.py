@@ -9,7 +9,7 @@ from app.bench import export
 from app.bench.records import Environment, Group, Plan, Record
 from app.model_names import display_name
 from engine.types import ErrorInfo
-from ui import bench_strings as words
+from ui import bench_strings as words, error_words
 from ui import format as fmt
 from ui import strings
 
@@ -71,7 +71,7 @@ def sentence(error: ErrorInfo, plan: Plan, model: str = "") -> str:
     params = {"name": Path(plan.model_path).name, "path": plan.model_path}
     params |= {"model": model or display_name(plan.model_path)}
     params |= {"backend": strings.BACKENDS[plan.backend], **error.params}
-    text = strings.error(error.code, params, error.detail).sentence
+    text = error_words.error(error.code, params, error.detail).sentence
     return text.replace(words.CHAT_IS_SAFE, "")
 
 

@@ -18,7 +18,6 @@ first use of each engine, which a chat meets once.)
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -27,7 +26,7 @@ from pathlib import Path
 import msgspec
 
 from app.bench import depth, environment, schedule, summary
-from app.bench.disk import room_for_cache
+from app.bench.disk import room_for_cache, scratch
 from app.bench.driver import Cancelled, Driver, Overdue, sampler_of
 from app.bench.ledger import Ledger, to_sample
 from app.bench.peak import OWN, PeakMeter
@@ -81,14 +80,9 @@ class Runner:
         `Cancelled` likewise; otherwise a failure ends the record early, with its code."""
         self._started = self._clock()
         stopped, failure = "", None
-        root = Path(self._plan.cache_dir).parent if self._plan.cache_dir else None
-        with tempfile.TemporaryDirectory(
-            prefix="tandem-bench-",
-            dir=root if root and root.is_dir() else None,
-            ignore_cleanup_errors=True,
-        ) as scratch:
+        with scratch(self._plan.cache_dir) as folder:
             try:
-                self._prepare_cache(Path(scratch))
+                self._prepare_cache(folder)
                 self._classes()
                 self._memory()
                 self._depths()
@@ -110,11 +104,11 @@ class Runner:
 
     # Lives
 
-    def _prepare_cache(self, scratch: Path) -> None:
+    def _prepare_cache(self, empty: Path) -> None:
         plan = self._plan
         self._cache, self._cache_state = plan.cache_dir, ""
-        if plan.cache == "disk" and plan.cold_load and room_for_cache(plan.model_path, scratch):
-            self._cache = str(scratch)
+        if plan.cache == "disk" and plan.cold_load and room_for_cache(plan.model_path, empty):
+            self._cache = str(empty)
         self._cache_state = environment.cache_state(plan.cache, self._cache)
         if self._cache_state == "disk, warm":
             return

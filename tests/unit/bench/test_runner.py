@@ -198,6 +198,19 @@ def test_first_load_uses_an_empty_cache_of_its_own(model: str, tmp_path: Path) -
     assert [p.name for p in (tmp_path / "cache").iterdir()] == ["model"]
 
 
+def test_what_a_killed_comparison_left_on_the_disk_goes_with_the_next(
+    model: str, tmp_path: Path
+) -> None:
+    cache = tmp_path / "caches" / "mine"
+    old, new = cache.parent / "tandem-bench-old", cache.parent / "tandem-bench-new"
+    for folder in (cache, old, new):
+        folder.mkdir(parents=True)
+        (folder / "file").write_bytes(b"x")
+    os.utime(old, (1.0, 1.0))
+    Runner(PacedEngine(), make_plan(model, cache_dir=str(cache))).run()
+    assert sorted(p.name for p in cache.parent.iterdir()) == ["mine", "tandem-bench-new"]
+
+
 def test_without_first_load_the_warm_cache_is_used_and_first_is_unknown(
     model: str, tmp_path: Path
 ) -> None:
