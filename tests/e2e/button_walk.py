@@ -214,7 +214,7 @@ class Walk:
             failed = set(self.fault.raised[before:])
             failed -= {SAVING} if self.fault.expected else set()
             end = time.monotonic() + PATIENCE_S
-            while failed and not told() and time.monotonic() < end:
+            while failed and not told() and time.monotonic() < end:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
             if failed and not told():
                 self.findings.append(f"{what}: nothing was said of {sorted(failed)}")
