@@ -12,7 +12,7 @@ from app.services import Services
 from engine.errors import EngineError
 from engine.types import Backend, ModelInfo
 from ui import bench_strings as words
-from ui import strings
+from ui import error_words, strings
 from ui.bench_views import BenchChoice, TargetView
 from ui.dialogs import ask_file
 from ui.main_window import MainWindow
@@ -112,7 +112,7 @@ class BenchTarget:
         try:
             info = await self._services.facts.inspect(path)
         except EngineError as error:
-            self._problem = strings.error(error.code, error.params).sentence
+            self._problem = error_words.error(error.code, error.params).sentence
         else:
             if path != self._path:
                 return

@@ -20,8 +20,8 @@ from engine.types import (
     ModelInfo,
     SpecMode,
 )
+from ui import error_words, strings
 from ui import format as fmt
-from ui import strings
 from ui import strings_core as words
 from ui.views import BackendChoice, LoadDialogView, ModelCardView, SpecChoice
 
@@ -125,7 +125,7 @@ def broken_card(path: str, problem: ModelFileError, *, recent: bool) -> ModelCar
         id=path,
         name=fmt.plain(display_name(path)),
         path=path,
-        problem=strings.error(problem.code, params).sentence,
+        problem=error_words.error(problem.code, params).sentence,
         group=_group(path, recent),
     )
 
@@ -141,7 +141,7 @@ def model_card(info: ModelInfo, *, recent: bool, loaded: bool) -> ModelCardView:
         }
         if info.state is FileState.NEEDS_RUNTIME:
             params["have"] = LIBRARY_VERSION
-        problem = strings.error(str(info.state), params).sentence
+        problem = error_words.error(str(info.state), params).sentence
     return ModelCardView(
         id=info.path,
         name=fmt.plain(display_name(info.path)),

@@ -7,7 +7,7 @@ from pathlib import Path
 from app.model_names import display_name
 from engine.errors import EngineError
 from engine.types import Backend, ErrorInfo, LoadOptions, ModelInfo
-from ui import strings
+from ui import error_words, strings
 
 _SAFE = " Your conversation is safe."
 
@@ -16,7 +16,7 @@ def explain(
     error: EngineError | ErrorInfo,
     options: LoadOptions | None = None,
     info: ModelInfo | None = None,
-) -> strings.ErrorText:
+) -> error_words.ErrorText:
     """Headline, sentence and raw detail. Names in the error itself win over the options'."""
     plain = error.info() if isinstance(error, EngineError) else error
     params: dict[str, str] = {}
@@ -29,11 +29,11 @@ def explain(
             "backend": backend_name(options.backend),
         }
     if plain.detail:
-        params["reason"] = strings.one_line(plain.detail)
+        params["reason"] = error_words.one_line(plain.detail)
     params |= {k: v for k, v in plain.params.items() if v}
     if "backend" in params:
         params["backend"] = _backend_words(params["backend"])
-    return strings.error(plain.code, params, plain.detail)
+    return error_words.error(plain.code, params, plain.detail)
 
 
 def terminal_sentence(

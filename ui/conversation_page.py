@@ -23,7 +23,6 @@ from ui.layouts import Column
 from ui.transcript import Transcript
 from ui.views import ComposerView, GaugeView, NoticeAction, TurnView
 
-
 MODEL_END = ".litertlm"
 
 

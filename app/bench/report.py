@@ -9,9 +9,9 @@ from app.bench import export
 from app.bench.records import Environment, Group, Plan, Record
 from app.model_names import display_name
 from engine.types import ErrorInfo
-from ui import bench_strings as words, error_words
+from ui import bench_strings as words
+from ui import error_words, strings
 from ui import format as fmt
-from ui import strings
 
 
 def text(record: Record) -> str:

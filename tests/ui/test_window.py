@@ -17,8 +17,8 @@ from pytestqt.qtbot import QtBot
 
 from engine.errors import CODES
 from engine.types import Backend, SpecMode
+from ui import error_words
 from ui import format as fmt
-from ui import strings
 from ui.load_dialog import LoadDialog
 from ui.main_window import MainWindow
 from ui.model_picker import ModelPicker
@@ -94,12 +94,12 @@ def test_gauge_is_written_as_agreed() -> None:
 
 
 def test_every_error_code_has_a_sentence() -> None:
-    assert strings.error_codes() == CODES
+    assert error_words.error_codes() == CODES
     for code in CODES:
-        text = strings.error(code)
+        text = error_words.error(code)
         assert text.headline
         assert "{" not in text.sentence
-    assert strings.error("something_new").sentence
+    assert error_words.error("something_new").sentence
 
 
 def test_titles_cannot_reorder_or_hide_text() -> None:
