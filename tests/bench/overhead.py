@@ -2,9 +2,11 @@
 
 Prints JSON: decode tok/s (the engine's own figure, median over the prompts) of a bare cffi
 loop in one process, of `HostedEngine` and of the full window, with their ratios; key press
-to first painted token minus TTFT; event-loop gaps while streaming; start to visible window;
-resident memory of the window's process after many answers. Needs a display or Xvfb. Run it
-on a quiet machine; `--model` takes another file, `--rounds` and `--answers` less or more.
+to the first paint of the answer's text minus TTFT; event-loop gaps while streaming; start to
+visible window; resident memory of the window's process when the model is loaded, after many
+answers and after all conversations were closed. Needs a display or Xvfb. Run it on a quiet
+machine; `--model` takes another file, `--rounds` and `--answers` less or more, `--only` some of
+the parts (`--only memory` needs no quiet).
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from engine.types import (  # noqa: E402
 )
 
 if TYPE_CHECKING:
-    from app.gui import Program
+    from app.gui import Program, Script
 
 PROMPTS = (
     "Tell me a long story about a dragon.",
@@ -44,7 +46,8 @@ PROMPTS = (
     "Repeat the word yes one hundred times.",
 )
 SAMPLING = Sampling(top_k=1, seed=1, max_output_tokens=200)
-PARTS = ("bare", "hosted", "window", "start")
+PARTS = ("bare", "hosted", "window", "start", "memory")
+RATES = ("bare", "hosted", "window")
 
 
 def load_options(model: str, cache: str) -> LoadOptions:
@@ -116,34 +119,28 @@ def hosted(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def window(args: argparse.Namespace) -> dict[str, Any]:
-    """The real program: keys in, pixels out, gaps of its loop, and its memory at the end."""
-    import psutil
+    """The real program: keys in, pixels out, gaps of its loop."""
     from PySide6.QtCore import QEvent, QObject, Qt, QTimer
     from PySide6.QtTest import QTest
-    from PySide6.QtWidgets import QApplication, QWidget
+    from PySide6.QtWidgets import QApplication
 
-    from app import gui
     from app.conversation import ChatSettings
     from tests.e2e.scenarios import Person
 
     result: dict[str, Any] = {"decode_tps": [], "first_paint_ms": [], "gaps_ms": []}
 
     class FirstPaint(QObject):
-        """Stamps the first paint of the turn that is being written once it has text."""
+        """Stamps the first paint of the answer being written with text in its document."""
 
         at = 0.0
 
         def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-            if (
-                not self.at
-                and event.type() == QEvent.Type.Paint
-                and isinstance(watched, QWidget)
-                and self.me.chat.answering is not None
-                and self.me.last().text
-                and self.me.page.transcript.isAncestorOf(watched)
-                and self.me.page.turns()[-1].status == "streaming"
-            ):
-                self.at = time.perf_counter()
+            if not self.at and event.type() == QEvent.Type.Paint:
+                writing = self.me.chat.answering
+                view = self.me.page.transcript.view_of(writing) if writing else None
+                own = view is not None and watched is view.body.viewport()
+                if own and view.body.document().characterCount() > 1:
+                    self.at = time.perf_counter()
             return False
 
         me: Person
@@ -167,37 +164,72 @@ def window(args: argparse.Namespace) -> dict[str, Any]:
 
         beat.timeout.connect(on_beat)
         beat.start()
-        prompts = [p for _ in range(args.rounds) for p in PROMPTS]
-        fillers = [f"Tell me about number {i}." for i in range(args.answers - len(prompts))]
-        for number, prompt in enumerate(prompts + fillers):
-            if number < len(prompts) or number % 20 == 0:
-                chat = program.services.chats.new_chat(ChatSettings(sampling=SAMPLING))
-                chat.change_settings(ChatSettings(sampling=SAMPLING))
+        for prompt in [p for _ in range(args.rounds) for p in PROMPTS]:
+            chat = program.services.chats.new_chat(ChatSettings(sampling=SAMPLING))
+            chat.change_settings(ChatSettings(sampling=SAMPLING))
             paint = FirstPaint()
             paint.me = me
             edit = me.page.composer.edit
             edit.setFocus()
             edit.setPlainText(prompt)
             await asyncio.sleep(0.05)
-            if number < len(prompts):
-                app.installEventFilter(paint)
+            app.installEventFilter(paint)
             pressed = time.perf_counter()
             QTest.keyClick(edit, Qt.Key.Key_Return)
             await me.until(lambda: not me.chat.busy)
             app.removeEventFilter(paint)
             run = me.last().run
-            if number < len(prompts) and run is not None:
+            if run is not None:
                 if run.decode_tps is not None:
                     result["decode_tps"].append(run.decode_tps)
                 if paint.at and run.ttft_s is not None:
                     late = paint.at - pressed - run.ttft_s
                     result["first_paint_ms"].append(late * 1000)
         beat.stop()
-        result["rss_bytes"] = psutil.Process().memory_info().rss
-        result["answers"] = len(prompts) + len(fillers)
 
+    run_window(args, script)
+    return result
+
+
+def memory(args: argparse.Namespace) -> dict[str, Any]:
+    """Resident MB of the window's process: many answers in twenty open conversations."""
+    import psutil
+
+    from app.conversation import ChatSettings
+    from tests.e2e.scenarios import Person
+
+    process = psutil.Process()
+    result: dict[str, Any] = {"answers": args.answers, "rss_mb": {}}
+
+    def note(when: str) -> None:
+        result["rss_mb"][when] = round(process.memory_info().rss / 1e6, 1)
+
+    async def script(program: Program) -> None:
+        me = Person(program)
+        await me.ready()
+        await asyncio.sleep(3)
+        note("loaded")
+        settings = ChatSettings(sampling=SAMPLING)
+        for number in range(args.answers):
+            if number < args.answers * 3 // 20 or number % 20 == 0:
+                program.services.chats.new_chat(settings).change_settings(settings)
+            long = PROMPTS[number % 3] if number < args.answers * 3 // 20 else ""
+            me.chat.send(long or f"Tell me about number {number}.")
+            await me.until(lambda: not me.chat.busy)
+            if number % 10 == 9:
+                note(f"after {number + 1}")
+        for chat in program.services.chats.chats:
+            program.services.chats.close(chat.key)
+        await asyncio.sleep(25)
+        note("all closed")
+
+    run_window(args, script)
+    return result
+
+
+def run_window(args: argparse.Namespace, script: Script) -> None:
     os.environ["TANDEM_HOME"] = args.home
-    from app import paths
+    from app import gui, paths
     from app.settings import SettingsStore
 
     store = SettingsStore(paths.resolve().settings_file)
@@ -205,7 +237,6 @@ def window(args: argparse.Namespace) -> dict[str, Any]:
     store.save_now()
     code = gui.main(None, script)
     assert code == 0
-    return result
 
 
 def start(args: argparse.Namespace) -> dict[str, Any]:
@@ -248,33 +279,38 @@ def part(name: str, args: argparse.Namespace, home: str) -> dict[str, Any]:
 
 
 def report(args: argparse.Namespace) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as home:
-        parts = {name: part(name, args, home) for name in ("bare", "hosted", "window")}
-        starts = [part("start", args, home)["start_s"] for _ in range(4)]
-    median = {k: statistics.median(v["decode_tps"]) for k, v in parts.items()}
-    seen = parts["window"]
-    return {
+    found: dict[str, Any] = {
         "machine": {"system": platform.platform(), "cores": os.cpu_count(),
                     "load": os.getloadavg() if hasattr(os, "getloadavg") else None},
         "model": Path(args.model).name,
-        "decode_tps": median,
-        "ratio": {
-            "hosted_to_bare": median["hosted"] / median["bare"],
-            "window_to_bare": median["window"] / median["bare"],
-            "window_to_hosted": median["window"] / median["hosted"],
-        },
-        "first_paint_minus_ttft_ms": {
-            "median": quantile(seen["first_paint_ms"], 0.5),
-            "p95": quantile(seen["first_paint_ms"], 0.95),
-        },
-        "event_loop_gap_ms": {
-            "p99": quantile(seen["gaps_ms"], 0.99),
-            "max": max(seen["gaps_ms"], default=None),
-        },
-        "start_s": {"warm": min(starts[1:]), "all": starts},
-        "rss_mb": seen["rss_bytes"] / 1e6,
-        "answers": seen["answers"],
     }  # fmt: skip
+    with tempfile.TemporaryDirectory() as home:
+        parts = {name: part(name, args, home) for name in RATES if name in args.only}
+        median = {k: statistics.median(v["decode_tps"]) for k, v in parts.items()}
+        found["decode_tps"] = median
+        if len(median) == len(RATES):
+            found["ratio"] = {
+                "hosted_to_bare": median["hosted"] / median["bare"],
+                "window_to_bare": median["window"] / median["bare"],
+                "window_to_hosted": median["window"] / median["hosted"],
+            }
+        if "window" in parts:
+            seen = parts["window"]
+            found["first_paint_minus_ttft_ms"] = {
+                "median": quantile(seen["first_paint_ms"], 0.5),
+                "p95": quantile(seen["first_paint_ms"], 0.95),
+            }
+            found["event_loop_gap_ms"] = {
+                "p99": quantile(seen["gaps_ms"], 0.99),
+                "max": max(seen["gaps_ms"], default=None),
+            }
+        if "start" in args.only:
+            starts = [part("start", args, home)["start_s"] for _ in range(4)]
+            found["start_s"] = {"warm": min(starts[1:]), "all": starts}
+    if "memory" in args.only:
+        with tempfile.TemporaryDirectory() as home:
+            found.update(part("memory", args, home))
+    return found
 
 
 def main() -> None:
@@ -284,6 +320,7 @@ def main() -> None:
     p.add_argument("--answers", type=int, default=100)
     p.add_argument("--cache", default="")
     p.add_argument("--home", default="")
+    p.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
     p.add_argument("--part", choices=PARTS)
     args = p.parse_args()
     args.model = str(Path(args.model).absolute())
