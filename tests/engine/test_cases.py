@@ -49,7 +49,7 @@ def ask(engine: HostedEngine) -> Asker:
     return Asker(engine)
 
 
-def test_regenerating_the_first_turn_never_clones_an_empty_conversation(ask: Asker) -> None:
+def test_regenerating_the_first_turn_never_goes_on_with_another_chat(ask: Asker) -> None:
     """Case 37: elsewhere such a clone went on with another chat."""
     first = ask("branches", "Tell me about it.", system="You speak about the sea.")
     ask("another", "Tell me about it.", system="You speak about bread.")
