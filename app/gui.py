@@ -188,7 +188,8 @@ class Program:
         for note in settings.notes:
             self._on_settings_note(note)
         if paths.temporary:
-            text = words.TEMPORARY_HOME.format(reason=paths.note)
+            place = fmt.plain(str(paths.data.parent), 120)
+            text = words.TEMPORARY_HOME.format(reason=paths.note, place=place)
             notices.post(Notice("temporary_home", text, level=Level.WARNING))
         self._stages()
         self.history = history_controller.attach(self.window, self.services)

@@ -55,8 +55,8 @@ class OpenTabs(msgspec.Struct, frozen=True):
 
 class History:
     """`open` first, `close` last. `on_problem(code, params)` runs on the main thread;
-    codes: history_newer, history_damaged, history_unwritable, history_not_saved,
-    history_saved_again."""
+    codes: history_newer, history_damaged, history_unwritable, history_read_only,
+    history_not_saved, history_saved_again."""
 
     def __init__(self, path: Path, on_problem: Problem | None = None) -> None:
         self._database = HistoryDatabase(path)

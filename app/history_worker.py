@@ -7,6 +7,7 @@ decides what to retry. Files are 0600.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sqlite3
 import time
@@ -63,9 +64,11 @@ class HistoryDatabase(HistoryTables):
             self._open_file()
         except migrations.NewerSchemaError:
             self._read_newer(report)
+        except OSError as error:
+            self._read_only(report, error.strerror or str(error))
         except sqlite3.Error as error:
             if not is_damage(error) or not self._owner:
-                self._in_memory(report, "history_unwritable", str(error))
+                self._read_only(report, str(error))
             else:
                 self.recover(report)
         if self.persistent and self._owner:
@@ -97,7 +100,8 @@ class HistoryDatabase(HistoryTables):
             if self._owner:
                 db.execute("REPLACE INTO value VALUES ('clean', '0')")
             if os.name == "posix":
-                self.path.chmod(0o600)
+                with contextlib.suppress(OSError):  # a disk without modes
+                    self.path.chmod(0o600)
         except BaseException:
             db.close()
             raise
@@ -120,21 +124,39 @@ class HistoryDatabase(HistoryTables):
     def _read_newer(self, report: OpenReport) -> None:
         """Shows what a newer program wrote, from a copy in memory; the file is only read."""
         self._in_memory(report, "history_newer", "")
-        uri = f"{self.path.resolve().as_uri()}?mode=ro"
+        self._show_copy("mode=ro", migrate=False)
+
+    def _read_only(self, report: OpenReport, detail: str) -> None:
+        """A file that cannot be written: its conversations are shown, new ones kept in memory."""
+        self._in_memory(report, "history_unwritable", detail)
+        # Without write access there may be no shared memory for a WAL: then what was moved
+        # into the file itself is shown.
+        for how in ("mode=ro", "mode=ro&immutable=1"):
+            if self.path.is_file() and self._show_copy(how, migrate=True):
+                report.codes[-1] = "history_read_only"
+                return
+
+    def _show_copy(self, how: str, *, migrate: bool) -> bool:
+        """Works on a copy of the file in memory from now on; False if it cannot be read."""
+        uri = f"{self.path.resolve().as_uri()}?{how}"
         copy = sqlite3.connect(":memory:", isolation_level=None)
+        old = self._db
         try:
             with closing(sqlite3.connect(uri, uri=True)) as source:
                 source.backup(copy)
-            old, self._db = self._db, copy
+            if migrate:
+                migrations.migrate(copy)
+            self._db = copy
             self.summaries()
             copy.execute(f"SELECT {NODE_COLUMNS} FROM node LIMIT 1").fetchall()  # noqa: S608
             copy.execute("SELECT rowid, body FROM search LIMIT 1").fetchall()
-            if old is not None:
-                old.close()
         except sqlite3.Error:
             copy.close()
-            self._db = sqlite3.connect(":memory:", isolation_level=None)
-            migrations.migrate(self._db)
+            self._db = old
+            return False
+        if old is not None:
+            old.close()
+        return True
 
     def recover(self, report: OpenReport) -> None:
         """Sets a damaged file aside and starts a new one with what can be read. A second

@@ -24,7 +24,8 @@ from engine.types import LIBRARY_VERSION
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The folders of this run; all exist. `temporary` means they vanish with the program."""
+    """The folders of this run. `temporary` means they vanish with the program. `cache` and
+    `logs` may be missing or read-only: the program works without them."""
 
     config: Path
     data: Path
@@ -141,7 +142,10 @@ def _below(base: Path, *, temporary: bool = False, note: str = "") -> Paths:
 
 
 def _make(paths: Paths) -> Paths:
-    for folder in (paths.config, paths.data, paths.cache, paths.logs):
+    for folder in (paths.cache, paths.logs):
+        with contextlib.suppress(OSError):
+            private_folder(folder)
+    for folder in (paths.config, paths.data):
         private_folder(folder)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(f"{folder} cannot be written")

@@ -72,6 +72,9 @@ class SettingsStore:
         self._executor: Executor | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._dirty = False
+        self._unsaved = False
+        """The last try to write failed, and it was said: tried again with the next change and
+        at the end, without another word."""
         self._writing: asyncio.Task[None] | None = None
         self.notes: list[SettingsNote] = []
         self.on_note: Callable[[SettingsNote], None] | None = None
@@ -150,7 +153,7 @@ class SettingsStore:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._dirty:
+        if self._dirty or self._unsaved:
             self._dirty = False
             self._report(self._write(self._encode()))
 
@@ -161,7 +164,7 @@ class SettingsStore:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._dirty:
+        if self._dirty or self._unsaved:
             await self._save()
 
     def _schedule(self) -> None:
@@ -187,7 +190,8 @@ class SettingsStore:
         self._report(await loop.run_in_executor(self._executor, self._write, data))
 
     def _report(self, problem: OSError | None) -> None:
-        if problem is None:
+        told, self._unsaved = self._unsaved, problem is not None
+        if problem is None or told:
             return
         log.warning("settings not saved: %s", problem)
         note = SettingsNote("settings_not_saved", {"reason": problem.strerror or str(problem)})

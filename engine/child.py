@@ -29,9 +29,10 @@ class Child:
 
     def __init__(self, log_path: Path | None) -> None:
         """Starts the process; returns at once (it needs a moment to come up)."""
-        self._temporary = log_path is None
-        self.log_path = log_path or _temporary_log()
-        engine_log.rotate(self.log_path)
+        if log_path is not None:
+            engine_log.rotate(log_path)
+        self._temporary = log_path is None or not _can_append(log_path)
+        self.log_path = _temporary_log() if self._temporary or log_path is None else log_path
         self._log_from = engine_log.size(self.log_path)
         self.rss: int | None = None
         self.last_heartbeat: float | None = None
@@ -145,6 +146,15 @@ class Child:
                 self._commands.send_bytes(data)
             except OSError:
                 return
+
+
+def _can_append(path: Path) -> bool:
+    """Whether a child can write its log there; without a log it could not even start."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    except OSError:
+        return False
+    return True
 
 
 def _temporary_log() -> Path:

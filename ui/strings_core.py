@@ -66,7 +66,7 @@ SETTINGS_VALUE = (
 SETTINGS_NOT_SAVED = "The settings could not be saved: {reason}."
 TEMPORARY_HOME = (
     "Tandem's folder cannot be written ({reason}). Conversations and settings are kept only "
-    "until you quit."
+    "until you quit, in {place}."
 )
 PROBLEM_TITLE = "Something went wrong inside Tandem"
 PROBLEM = "An error was written to the log. You can go on; restart Tandem if something looks odd."

@@ -21,6 +21,10 @@ _PROBLEMS: dict[str, str] = {
         "The history at {path} cannot be used ({detail}). Conversations of this session are "
         "kept in memory only; export what you want to keep."
     ),
+    "history_read_only": (
+        "The history at {path} cannot be written ({detail}). It is shown here, but what is new is "
+        "kept in memory only; export what you want to keep."
+    ),
     "history_not_saved": (
         "Conversations cannot be saved at the moment ({detail}). They are kept in memory and "
         "saved as soon as it works again."

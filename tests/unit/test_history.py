@@ -381,6 +381,57 @@ def test_an_unwritable_folder_means_memory_and_one_sentence(tmp_path: Path) -> N
     assert [code for code, _ in problems] == ["history_unwritable"]
 
 
+def test_a_file_that_cannot_be_written_is_shown_and_new_text_kept_in_memory(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat, new = talk("old words"), talk("new words")
+    problems: Problems = []
+    with_history(path, lambda h: h.save_whole([chat]))
+    before = path.read_bytes()
+
+    def refuse(_self: object) -> None:
+        raise sqlite3.OperationalError("attempt to write a readonly database")
+
+    monkeypatch.setattr("app.history_worker.HistoryDatabase._open_file", refuse)
+
+    async def use(history: History) -> None:
+        assert not history.persistent
+        assert await history.load(chat.id) == chat
+        assert [h.conversation for h in await history.search("old")] == [chat.id]
+        await history.save_whole([new])
+        assert await history.load(new.id) == new
+
+    with_history(path, use, problems)
+    assert [code for code, _ in problems] == ["history_read_only"]
+    assert path.read_bytes() == before
+
+
+def test_a_folder_that_takes_no_file_means_memory(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problems: Problems = []
+
+    def refuse(*_args: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("app.history_worker.os.open", refuse)
+        with_history(path, lambda h: h.save_whole([talk("x")]), problems)
+    assert [code for code, _ in problems] == ["history_unwritable"]
+
+
+def test_a_disk_without_modes_is_no_problem(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_self: Path, _mode: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    chat = talk("kept")
+    problems: Problems = []
+    with_history(path, lambda h: h.save_whole([chat]), problems)
+    assert problems == []
+    assert with_history(path, lambda h: h.load(chat.id)) == chat
+
+
 def test_a_locked_file_is_told_once_and_written_later(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,19 @@ def test_an_impossible_home_falls_back_and_says_so(tmp_path: Path) -> None:
     assert found.config.is_dir()
 
 
+@posix
+def test_without_a_place_for_caches_and_logs_the_home_is_still_used(tandem_home: Path) -> None:
+    tandem_home.mkdir()
+    for name in ("cache", "logs"):
+        (tandem_home / name).write_text("a file where the folder should be")
+    found = paths.resolve()
+    assert not found.temporary
+    assert found.data == tandem_home / "data"
+    logs.setup(found)
+    logging.getLogger("x").warning("nowhere")
+    logs.shutdown()
+
+
 def test_log_lines_hold_no_tokens(tandem_home: Path) -> None:
     found = paths.resolve()
     logs.setup(found)
