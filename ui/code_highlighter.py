@@ -49,9 +49,9 @@ def lexer_for(language: str) -> Lexer | None:
 
 def warm_up() -> None:
     """Imports what the first answer with code will need, ahead of time."""
-    from ui.markdown_blocks import block_starts, parser
+    from ui.markdown_parser import outline, parser
 
-    block_starts("a\n\nb")
+    outline("a\n\nb")
     parser().parse("a *b*")
     lexer_for("python")
 

@@ -12,8 +12,12 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen, QTextDocument
 
 from ui.format import plain
-from ui.markdown_render import CODE_HEAD, CODE_PAD, QUOTE, CodeRegion
+from ui.markdown_writer import CODE_HEAD, CODE_PAD, QUOTE, CodeRegion
 from ui.theme import theme
+
+RADIUS = 8
+BEYOND = 40
+"""Pixels a surface is painted past the edge where it goes on, so that no corner shows."""
 
 
 def regions_between(regions: Sequence[CodeRegion], top: int, end: int) -> Sequence[CodeRegion]:
@@ -30,16 +34,43 @@ def region_rect(document: QTextDocument, region: CodeRegion, width: int) -> QRec
     first = layout.blockBoundingRect(document.findBlock(region.start))
     last = layout.blockBoundingRect(document.findBlock(region.last))
     left = look.px(22) * region.indent
-    top = first.top() - look.px(CODE_HEAD + CODE_PAD)
-    bottom = last.bottom() + look.px(CODE_PAD)
+    top = first.top() - (0 if region.above else look.px(CODE_HEAD + CODE_PAD))
+    bottom = last.bottom() + (0 if region.below else look.px(CODE_PAD))
     return QRectF(left + 0.5, top + 0.5, width - left - 1, bottom - top - 1)
 
 
-def paint_region(painter: QPainter, area: QRectF, language: str) -> None:
+def content_width(document: QTextDocument, region: CodeRegion) -> int:
+    """How wide the longest line of a code block is with its margins, in px."""
+    widest = 0.0
+    block = document.findBlock(region.start)
+    while block.isValid() and block.position() <= region.last:
+        layout = block.layout()
+        if layout.lineCount():
+            widest = max(widest, layout.lineAt(0).naturalTextWidth())
+        block = block.next()
     look = theme()
+    return int(widest) + 1 + look.px(22) * region.indent + 2 * look.px(13)
+
+
+def paint_region(painter: QPainter, area: QRectF, region: CodeRegion) -> None:
+    """Where it goes on in another document, the surface has no edge."""
+    look = theme()
+    painter.save()
+    over = area
+    if region.above or region.below:
+        top, bottom = BEYOND * region.above, BEYOND * region.below
+        over = area.adjusted(0, -top, 0, bottom)
+        painter.setClipRect(area.adjusted(-1, -1, 1, 1), Qt.ClipOperation.IntersectClip)
     painter.setPen(QPen(look.color("line"), 1))
     painter.setBrush(look.color("code"))
-    painter.drawRoundedRect(area, 8, 8)
+    painter.drawRoundedRect(over, RADIUS, RADIUS)
+    if not region.above:
+        _paint_head(painter, area, region.language)
+    painter.restore()
+
+
+def _paint_head(painter: QPainter, area: QRectF, language: str) -> None:
+    look = theme()
     head = area.top() + look.px(CODE_HEAD) - 1
     painter.drawLine(QPointF(area.left(), head), QPointF(area.right(), head))
     painter.setFont(look.font(12))

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from PySide6.QtCore import QObject, QPoint, QTimer
 from PySide6.QtWidgets import QScrollArea
-
-from ui.message_body import MessageBody
 
 STEP_MS = 30
 FASTEST = 60
 """Pixels of one step at most; the further the pointer is outside, the larger the step."""
+
+
+class Selection(Protocol):
+    """What is being selected."""
+
+    def select_to(self, place: QPoint) -> None:
+        """Moves its loose end to a global place."""
 
 
 class DragScroller(QObject):
@@ -18,13 +25,13 @@ class DragScroller(QObject):
     def __init__(self, area: QScrollArea) -> None:
         super().__init__(area)
         self._area = area
-        self._text: MessageBody | None = None
+        self._text: Selection | None = None
         self._place = QPoint()
         self._timer = QTimer(self)
         self._timer.setInterval(STEP_MS)
         self._timer.timeout.connect(self._on_step)
 
-    def follow(self, text: MessageBody, place: QPoint | None) -> None:
+    def follow(self, text: Selection, place: QPoint | None) -> None:
         self._text = text if place is not None else None
         if place is None or not self._outside(place):
             self._timer.stop()

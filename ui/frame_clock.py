@@ -16,8 +16,6 @@ GAUGE_MS = 50
 """A live gauge is redrawn at most twenty times a second."""
 BUDGET_S = 0.007
 """What one frame may spend on rendering before it hands back to the event loop."""
-BACKLOG_BUDGET_S = 0.016
-"""The same while a long stored text is rendered and nothing streams."""
 
 
 class FrameClock(QObject):
@@ -34,16 +32,17 @@ class FrameClock(QObject):
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._on_timeout)
 
-    def request(self, soon: bool = False, *, now: bool = False) -> None:
-        """Asks for one tick; further requests before it are merged. `soon` is for work that
-        is left over: it goes on after whatever events wait. `now` does not wait for the frame."""
+    def request(self, soon: int = 0, *, now: bool = False) -> None:
+        """Asks for one tick; further requests before it are merged. `soon` (ms) is for work
+        that is left over: it goes on after whatever events wait. `now` does not wait for the
+        frame."""
         if now:
             self._timer.start(0)
             return
         if self._timer.isActive():
             return
         if soon:
-            self._timer.start(4)
+            self._timer.start(soon)
             return
         passed = (time.monotonic() - self._last) * 1000
         self._timer.start(0 if passed >= self._interval else max(1, int(self._interval - passed)))

@@ -9,8 +9,8 @@ become their words and address, so a document never asks for a resource. Main th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import (
@@ -26,172 +26,58 @@ from PySide6.QtGui import (
     QTextListFormat,
 )
 
-from ui.code_highlighter import paint
-from ui.format import steady
-from ui.markdown_blocks import parser
+from ui.markdown_cuts import NO_LEAD, PARAGRAPH, Lead, column_shares
 from ui.markdown_inline import write_inline
+from ui.markdown_parser import parser
 from ui.markdown_table import table_rows, write_table
+from ui.markdown_writer import CODE_PAD, BlockWriter, Context
 from ui.theme import theme
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-QUOTE = QTextFormat.Property.UserProperty + 1
-CODE = QTextFormat.Property.UserProperty + 2
-INDENT = 22
-CODE_HEAD = 28
-"""Height of the strip over a code block, for its language and Copy."""
-CODE_PAD = 11
+SEAM = -3
+"""Distance (unscaled px) at which the borders of two pieces of a table fall on each other."""
 _HEADING_SIZES = {1: 20, 2: 18, 3: 16}
 _BOX = re.compile(r"\[([ xX])\] ")
+_GAP = re.compile(r"^>[ \t]*\n\Z", re.MULTILINE)
 
 
-@dataclass(slots=True)
-class CodeRegion:
-    """A code block in the document: position of its first line, position of its last one."""
-
-    start: int
-    last: int
-    language: str
-    code: str
-    indent: int = 0
-    done: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """Where a block stands: depth of lists, of quotes, and the list it is an item of."""
-
-    depth: int = 0
-    quotes: int = 0
-    tight: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A state of the writer to come back to."""
-
-    position: int
-    fresh: bool
-    after_code: bool
-    regions: int
-    block: QTextBlockFormat
-    muted: bool
-
-
-class MarkdownWriter:
-    """Appends to a document; `mark` and `rewind` let the open block be written again."""
+class MarkdownWriter(BlockWriter):
+    """Writes tokens of the parser."""
 
     def __init__(self, document: QTextDocument) -> None:
-        self.document = document
-        self.regions: list[CodeRegion] = []
-        self.painters: list[Iterator[None]] = []
-        self._cursor = QTextCursor(document)
-        self._fresh = True
-        self._first = True
-        self._after_code = False
+        super().__init__(document)
         self._item: tuple[QTextList | None, QTextListFormat] | None = None
         self._list_of_item: QTextList | None = None
-        self._formats()
-
-    def _formats(self) -> None:
-        look = theme()
-        self.document.setDefaultFont(look.font(14))
-        self.document.setDocumentMargin(0)
-        self.document.setIndentWidth(look.px(INDENT))
-        self.base = QTextCharFormat()
-        self.base.setForeground(QBrush(look.color("text")))
-        self.mono = QTextCharFormat(self.base)
-        self.mono.setFontFamilies([look.mono_family])
-        self.mono.setFontFixedPitch(True)
-        self.mono.setProperty(QTextFormat.Property.FontPixelSize, look.px(13))
-
-    # Position handling
-    @property
-    def ends_with_code(self) -> bool:
-        return self._after_code
-
-    def begin(self) -> None:
-        self._cursor.beginEditBlock()
-
-    def end(self) -> None:
-        self._cursor.endEditBlock()
-
-    def mark(self) -> Mark:
-        self._cursor.movePosition(QTextCursor.MoveOperation.End)
-        return Mark(
-            self._cursor.position(),
-            self._fresh,
-            self._after_code,
-            len(self.regions),
-            self._cursor.blockFormat(),
-            self._first,
-        )
-
-    def rewind(self, mark: Mark) -> None:
-        """Removes everything written since `mark`."""
-        cursor = self._cursor
-        cursor.movePosition(QTextCursor.MoveOperation.End)
-        if cursor.position() > mark.position:
-            cursor.setPosition(mark.position, QTextCursor.MoveMode.KeepAnchor)
-            cursor.removeSelectedText()
-        cursor.setBlockFormat(mark.block)
-        self._fresh, self._after_code, self._first = mark.fresh, mark.after_code, mark.muted
-        del self.regions[mark.regions :]
-
-    def _block(self, fmt: QTextBlockFormat, chars: QTextCharFormat | None = None) -> None:
-        """Starts a block at the end of the document."""
-        cursor = self._cursor
-        cursor.movePosition(QTextCursor.MoveOperation.End)
-        chars = chars or self.base
-        if self._after_code and not fmt.hasProperty(CODE):
-            fmt.setTopMargin(fmt.topMargin() + theme().px(CODE_PAD + 10))
-            self._after_code = False
-        if self._first:
-            self._lead(CODE_HEAD + CODE_PAD if fmt.hasProperty(CODE) else 0)
-        if self._fresh:
-            cursor.setBlockFormat(fmt)
-            cursor.setBlockCharFormat(chars)
-            cursor.setCharFormat(chars)
-        else:
-            cursor.insertBlock(fmt, chars)
-        self._fresh = False
-        self._first = False
-
-    def _lead(self, room: int) -> None:
-        """Room above the first block; Qt leaves that block's own top margin out."""
-        root = self.document.rootFrame()
-        fmt = root.frameFormat()
-        wanted = theme().px(room) if room else 0
-        if fmt.topMargin() != wanted:
-            fmt.setTopMargin(wanted)
-            root.setFrameFormat(fmt)
-
-    def _format(self, context: _Context, top: int = 0, bottom: int = 8) -> QTextBlockFormat:
-        look = theme()
-        fmt = QTextBlockFormat()
-        fmt.setLineHeight(124, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-        fmt.setTopMargin(0 if self._first else look.px(top) if top else 0)
-        fmt.setBottomMargin(look.px(2 if context.tight else bottom))
-        fmt.setIndent(context.depth)
-        if context.quotes:
-            fmt.setProperty(QUOTE, context.quotes)
-            fmt.setLeftMargin(look.px(14) * context.quotes)
-        return fmt
+        self._lead_in = NO_LEAD
+        self._joined = False
 
     # Blocks
     def plain(self, text: str) -> None:
         """Text as it is, one paragraph per line."""
         for line in text.split("\n"):
-            self._block(self._format(_Context(), bottom=2))
+            self._block(self._format(Context(), bottom=2))
             self._cursor.insertText(line, self.base)
 
-    def write(self, source: str, final: bool = True) -> None:
-        """Writes whole Markdown blocks. `final`: code in them is coloured."""
-        tokens = parser().parse(source)
-        self._write_tokens(tokens, _Context(), final)
+    def write(
+        self, source: str, final: bool = True, lead: Lead = NO_LEAD, joined: bool = False
+    ) -> None:
+        """Writes whole Markdown blocks. `final`: code in them is coloured. `lead`: what the
+        first is the middle of. `joined`: the last goes on in what is written next."""
+        tokens = parser().parse(lead.prefix + source)
+        if lead.paragraph:
+            _drop_prefix(tokens)
+        elif lead.number and tokens:
+            tokens[0].attrSet("start", lead.number)
+        self._lead_in, self._joined = lead, joined
+        self._write_tokens(tokens, Context(), final)
+        self._lead_in, self._joined = NO_LEAD, False
+        last = tokens[-1].type if tokens else ""
+        if joined and last in ("paragraph_close", "blockquote_close") and not _GAP.search(source):
+            self._end_margin(0)
 
-    def _write_tokens(self, tokens: Sequence[Token], context: _Context, final: bool) -> None:
+    def _write_tokens(self, tokens: Sequence[Token], context: Context, final: bool) -> None:
         index = 0
         while index < len(tokens):
             token = tokens[index]
@@ -215,7 +101,7 @@ class MarkdownWriter:
                 self._rule(context)
             index = max(end, index) + 1
 
-    def _paragraph(self, inline: Token, context: _Context) -> None:
+    def _paragraph(self, inline: Token, context: Context) -> None:
         fmt = self._format(context)
         item, self._item = self._item, None
         children = inline.children or []
@@ -239,7 +125,7 @@ class MarkdownWriter:
         else:
             known.add(self._cursor.block())
 
-    def _heading(self, inline: Token, level: int, context: _Context) -> None:
+    def _heading(self, inline: Token, level: int, context: Context) -> None:
         look = theme()
         chars = QTextCharFormat(self.base)
         chars.setFontWeight(QFont.Weight.DemiBold)
@@ -252,7 +138,7 @@ class MarkdownWriter:
         self._block(fmt, chars)
         write_inline(self._cursor, inline.children or [], chars)
 
-    def _rule(self, context: _Context) -> None:
+    def _rule(self, context: Context) -> None:
         fmt = self._format(context, top=4, bottom=12)
         fmt.setProperty(
             QTextFormat.Property.BlockTrailingHorizontalRulerWidth,
@@ -261,7 +147,7 @@ class MarkdownWriter:
         fmt.setProperty(QTextFormat.Property.BackgroundBrush, QBrush(theme().color("line")))
         self._block(fmt)
 
-    def _list(self, token: Token, inner: Sequence[Token], context: _Context, final: bool) -> None:
+    def _list(self, token: Token, inner: Sequence[Token], context: Context, final: bool) -> None:
         styles = QTextListFormat.Style
         fmt = QTextListFormat()
         fmt.setIndent(context.depth + 1)
@@ -274,6 +160,11 @@ class MarkdownWriter:
         made: QTextList | None = None
         index = 0
         deeper = replace(context, depth=context.depth + 1, tight=False)
+        if token.type == "ordered_list_open":
+            count = sum(t.type == "list_item_open" and t.level == token.level + 1 for t in inner)
+            digits = len(str(fmt.start() + count - 1))
+            if digits > 2:  # the usual indentation is for two
+                deeper = replace(deeper, pad=context.pad + theme().px(9 * digits - 13))
         while index < len(inner):
             end = _closing(inner, index)
             body = inner[index + 1 : end]
@@ -291,7 +182,7 @@ class MarkdownWriter:
             index = end + 1
         self._pad_list(context)
 
-    def _write_item(self, body: Sequence[Token], context: _Context, final: bool) -> None:
+    def _write_item(self, body: Sequence[Token], context: Context, final: bool) -> None:
         """The first paragraph carries the marker; its indentation comes from the list."""
         end = _closing(body, 0)
         self._paragraph(body[1], replace(context, depth=0, tight=body[0].hidden))
@@ -299,22 +190,33 @@ class MarkdownWriter:
         self._write_tokens(body[end + 1 :], context, final)
         self._list_of_item = made
 
-    def _pad_list(self, context: _Context) -> None:
+    def _pad_list(self, context: Context) -> None:
         """The last line of an outermost list keeps a paragraph's distance."""
-        if context.depth == 0 and not self._after_code and not self._fresh:
-            self._cursor.movePosition(QTextCursor.MoveOperation.End)
-            fmt = self._cursor.blockFormat()
-            fmt.setBottomMargin(theme().px(8))
-            self._cursor.setBlockFormat(fmt)
+        if context.depth == 0 and not (self._after_code or self._fresh or self._joined):
+            self._end_margin(theme().px(8))
+
+    def _end_margin(self, margin: int) -> None:
+        """Sets the distance below the last block."""
+        self._cursor.movePosition(QTextCursor.MoveOperation.End)
+        fmt = self._cursor.blockFormat()
+        fmt.setBottomMargin(margin)
+        self._cursor.setBlockFormat(fmt)
 
     def _table(self, inner: Sequence[Token]) -> None:
+        lead, self._lead_in = self._lead_in, NO_LEAD
         rows = table_rows(inner)
         if not rows or not rows[0]:
             return
+        shares = lead.shares
+        if self._joined and not lead.head:
+            shares = column_shares([[cell.inline.content for cell in row] for row in rows])
+        if lead.head:
+            del rows[0]
         self._cursor.movePosition(QTextCursor.MoveOperation.End)
         if self._fresh:
             self._shrink_block()
-        write_table(self._cursor, rows, self.base, CODE_PAD + 12 if self._after_code else 2)
+        top = CODE_PAD + 12 if self._after_code else SEAM if lead.head else 2
+        write_table(self._cursor, rows, self.base, top, 0 if self._joined else 10, shares)
         self._cursor.movePosition(QTextCursor.MoveOperation.End)
         self._shrink_block()
         self._after_code = False
@@ -326,50 +228,21 @@ class MarkdownWriter:
         fmt.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
         self._cursor.setBlockFormat(fmt)
 
-    # Code
-    def _code_format(self, indent: int, first: bool) -> QTextBlockFormat:
-        look = theme()
-        fmt = QTextBlockFormat()
-        fmt.setProperty(CODE, 1)
-        fmt.setLineHeight(look.px(19), QTextBlockFormat.LineHeightTypes.MinimumHeight.value)
-        fmt.setLeftMargin(look.px(13))
-        fmt.setRightMargin(look.px(13))
-        fmt.setIndent(indent)
-        if first:
-            gap = CODE_PAD + 10 if self._after_code else 0 if self._first else 2
-            fmt.setTopMargin(look.px(gap + CODE_HEAD + CODE_PAD))
-        return fmt
-
-    def code_start(self, language: str, indent: int = 0) -> None:
+    def _code_block(self, token: Token, context: Context, final: bool) -> None:
         self._item = None
-        self._block(self._code_format(indent, True), self.mono)
-        at = self._cursor.position()
-        self.regions.append(CodeRegion(at, at, language, "", indent))
-        self._after_code = True
-
-    def code_lines(self, text: str, first: bool) -> None:
-        """Adds lines to the open code block; `first` when it holds none yet."""
-        region = self.regions[-1]
-        fmt = self._code_format(region.indent, False)
-        for number, line in enumerate(text.split("\n")):
-            if number or not first:
-                self._block(fmt, self.mono)
-            self._cursor.insertText(steady(line), self.mono)
-            region.last = self._cursor.block().position()
-        region.code = text if first else f"{region.code}\n{text}"
-        self._after_code = True
-
-    def code_end(self) -> None:
-        region = self.regions[-1]
-        region.done = True
-        language = region.language.split()[0] if region.language.split() else ""
-        self.painters.append(paint(self.document, region.start, region.code, language))
-
-    def _code_block(self, token: Token, context: _Context, final: bool) -> None:
         self.code_start(token.info.strip(), context.depth)
         self.code_lines(token.content.rstrip("\n"), first=True)
         if final:
             self.code_end()
+
+
+def _drop_prefix(tokens: Sequence[Token]) -> None:
+    """Takes away what was put before the rest of a paragraph."""
+    for token in tokens:
+        if token.type == "inline" and token.children:
+            first = token.children[0]
+            first.content = first.content.removeprefix(PARAGRAPH)
+            return
 
 
 def _closing(tokens: Sequence[Token], index: int) -> int:

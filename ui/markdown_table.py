@@ -15,6 +15,7 @@ from PySide6.QtGui import (
     QTextCursor,
     QTextFormat,
     QTextFrameFormat,
+    QTextLength,
     QTextTableFormat,
 )
 
@@ -49,9 +50,18 @@ def table_rows(tokens: Sequence[Token]) -> list[list[Cell]]:
 
 
 def write_table(
-    cursor: QTextCursor, rows: list[list[Cell]], base: QTextCharFormat, top: int
+    cursor: QTextCursor,
+    rows: list[list[Cell]],
+    base: QTextCharFormat,
+    top: int,
+    bottom: int = 10,
+    shares: Sequence[int] = (),
 ) -> None:
-    """Inserts the table at `cursor`; `top` is the distance above it in unscaled px."""
+    """Inserts the table at `cursor`; `top` and `bottom` are the distances around it in
+    unscaled px. `shares`: the widths of its columns in proportion, over the whole column of
+    text; without them each is as wide as what is in it."""
+    if not rows:
+        return
     look = theme()
     fmt = QTextTableFormat()
     fmt.setBorder(1)
@@ -60,10 +70,14 @@ def write_table(
     fmt.setBorderCollapse(True)
     fmt.setCellPadding(look.px(6))
     fmt.setCellSpacing(0)
-    fmt.setTopMargin(look.px(top))
-    fmt.setBottomMargin(look.px(10))
-    fmt.setHeaderRowCount(1)
+    fmt.setTopMargin(look.px(top) if top > 0 else top)
+    fmt.setBottomMargin(look.px(bottom) if bottom else 0)
+    fmt.setHeaderRowCount(1 if rows[0] and rows[0][0].head else 0)
     width = len(rows[0])
+    if len(shares) == width:
+        kind, whole = QTextLength.Type.PercentageLength, sum(shares)
+        fmt.setWidth(QTextLength(kind, 100))
+        fmt.setColumnWidthConstraints([QTextLength(kind, 100 * s / whole) for s in shares])
     table = cursor.insertTable(len(rows), width, fmt)
     for y, row in enumerate(rows):
         for x, cell in enumerate(row[:width]):

@@ -10,14 +10,13 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint
 from PySide6.QtGui import QShowEvent
 
-from ui.message_view import MessageView
+from ui.answer_parts import Part
+from ui.parted_text import PartedText
 from ui.theme import theme
 from ui.turn_window import TurnWindow
 
-LEFT_S = 0.1
-"""What finding the reader's place again may spend on the turn that was on screen."""
-AHEAD = 900
-"""Pixels above and below the screen within which a new look is given to what is there."""
+AHEAD = 300
+"""Pixels above and below the screen within which turns keep their widgets."""
 
 
 class ThemedTurns(TurnWindow):
@@ -26,8 +25,7 @@ class ThemedTurns(TurnWindow):
     def __init__(self) -> None:
         super().__init__()
         self._left_at: int | None = None
-        self._left_by = 0
-        self._resting = False
+        self._left_part = (0, 0)
         theme().changing.connect(self._on_theme_changing)
         theme().changed.connect(self._on_theme_changed)
 
@@ -36,9 +34,6 @@ class ThemedTurns(TurnWindow):
 
     def awake(self) -> bool:
         return self._left_at is None or bool(self._views)
-
-    def before_frame(self) -> None:
-        self._wake()
 
     def rest(self) -> bool:
         """Drops the widgets while nobody sees them, and makes none until then; False when
@@ -52,8 +47,9 @@ class ThemedTurns(TurnWindow):
 
     def _leave(self) -> None:
         self._left_at = self._first if self._follow else self._top_turn()
-        left = self.message_views()[self._left_at - self._first :][:1]
-        self._left_by = self.verticalScrollBar().value() - left[0].y() if left else 0
+        if (place := self._kept_place()) is not None:
+            words, part, y = place
+            self._left_part = (words.parts.index(part), y)
         for view in self._views.values():
             self._drop_view(view)
         self._views.clear()
@@ -66,27 +62,49 @@ class ThemedTurns(TurnWindow):
             for view in views:
                 QCoreApplication.sendPostedEvents(view, QEvent.Type.DeferredDelete.value)
             return
-        for view, top in self._tops():
+        self._narrow()
+        for view in self._views.values():
+            top = -view.mapTo(self.viewport(), QPoint(0, 0)).y()
             view.before_restyle(top, top + self.viewport().height())
 
     def _on_theme_changed(self) -> None:
+        kept = None if self._follow else self._kept_place()
         for view in self._views.values():
             view.restyle()
-        self._resting = True
+        self._find_place(kept)
         self._clock.request()
 
-    def _tops(self) -> list[tuple[MessageView, int]]:
-        """Each turn with the y of the screen's top in it."""
-        return [
-            (view, -view.mapTo(self.viewport(), QPoint(0, 0)).y()) for view in self._views.values()
-        ]
+    def _narrow(self) -> None:
+        """Gives up the turns that are not seen; they are made again when the reader comes."""
+        kept = None if self._follow else self._kept_place()
+        self._find_place(kept)
+        height = self.viewport().height()
+        base = self._page.y() + self._holder.y()
+        needed = []
+        for at in range(self._first, self._last):
+            view = self._views.get(self._turns[at].node_id)
+            if view is not None:
+                y = base + view.y()
+                seen = y + view.height() > -AHEAD and y < height + AHEAD
+                if seen or view.view.status == "streaming" or view.editing:
+                    needed.append(at)
+        if not needed:
+            return
+        for at in (*range(self._first, needed[0]), *range(needed[-1] + 1, self._last)):
+            view = self._views.pop(self._turns[at].node_id, None)
+            if view is not None:
+                self._drop_view(view)
+                QCoreApplication.sendPostedEvents(view, QEvent.Type.DeferredDelete.value)
+        self._first, self._last = needed[0], needed[-1] + 1
+        self._find_place(kept)
 
-    def _wake(self) -> None:
-        """Makes again what a theme change emptied, once it is nearly seen."""
-        if self._resting:
-            height = self.viewport().height()
-            for view, top in self._tops():
-                view.wake(top - AHEAD, top + height + AHEAD)
+    def _find_place(self, kept: tuple[PartedText, Part, int] | None) -> None:
+        """Goes to the end, or to where the reader was."""
+        if kept is not None:
+            self._keep_place(*kept)
+        else:
+            self._settle()
+            self._stick()
 
     def _top_turn(self) -> int:
         """Position of the first turn on screen."""
@@ -108,10 +126,13 @@ class ThemedTurns(TurnWindow):
         self.show_window_at(min(at, len(self._turns) - 1))
         view = self._views.get(self._turns[min(at, len(self._turns) - 1)].node_id)
         if view is not None:
-            self._render_view(view, LEFT_S)
+            words, (at_part, y) = view.words, self._left_part
+            words.cut_all()
+            part = words.parts[min(at_part, len(words.parts) - 1)]
+            words.draw_part(part)
+            view.fit()
             QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
-            self._settle()
-            self._scroll_to(view.y() + self._left_by)
+            self._keep_place(words, part, y)
         self._clock.request()
 
     def showEvent(self, event: QShowEvent) -> None:

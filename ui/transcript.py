@@ -6,12 +6,14 @@ The view follows the end only while the reader is there; otherwise it stays put 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QPoint, QTimer
 
 from ui.code_highlighter import warm_up
+from ui.drawn_turns import MOVING_MS
 from ui.message_view import MessageView
 from ui.theme import COLUMN
 from ui.themed_turns import ThemedTurns
@@ -159,7 +161,8 @@ class Transcript(ThemedTurns):
         self._settle()
 
     def on_moved(self, near_edge: bool) -> None:
-        self._clock.request(soon=near_edge)
+        self._moved_at = time.monotonic()
+        self._clock.request(soon=MOVING_MS if near_edge else 0)
 
     def on_width_changed(self) -> None:
         for view in self._views.values():
@@ -195,11 +198,8 @@ class Transcript(ThemedTurns):
         self._find.goto(index)
 
     def reveal(self, view: MessageView, place: Callable[[], int]) -> None:
-        """Renders `view` whole, then scrolls so that y `place()` in its text is seen."""
+        """Scrolls so that y `place()` in the text of `view` is seen."""
         self._follow = False
-        view.wake(0, view.height())
-        while self._render_view(view, 0.1):
-            pass
         self._settle()
         y = view.words.mapTo(self._page, QPoint(0, place())).y()
         self._scroll_to(max(0, y - self.viewport().height() // 3))

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout
 from ui import strings
 from ui.answer_text import AnswerText
 from ui.message_body import MessageBody
+from ui.parted_text import PartedText
 from ui.theme import theme
 from ui.thought_view import ThoughtView
 from ui.views import TurnView
@@ -63,7 +64,7 @@ class TurnText(QFrame):
     @property
     def body(self) -> MessageBody:
         """The first document of the text."""
-        return self.words.parts[0]
+        return self.words.body_of(self.words.parts[0])
 
     def _thoughts(self) -> ThoughtView:
         if self._thought is None:
@@ -91,7 +92,6 @@ class TurnText(QFrame):
 
     def settle(self) -> None:
         """Passes a new height of the text on to the layouts around at once."""
-        self.words.settle()
         if not self._is_user:
             self._column.activate()
 
@@ -107,24 +107,32 @@ class TurnText(QFrame):
 
     def before_restyle(self, top: int, bottom: int) -> None:
         """Before a theme change; `top` and `bottom` are what is seen, in this widget's px."""
-        for words in self._texts():
+        for words in self._all_texts():
             above = words.mapTo(self, QPoint(0, 0)).y()
             words.before_restyle(top - above, bottom - above)
 
     def restyle(self) -> None:
         """After a theme change."""
         self._column.setContentsMargins(0, 0, 0, theme().turn_gap)
-        for words in self._texts():
+        for words in self._all_texts():
             words.restyle()
         self.fit()
         self.render_requested.emit()
 
-    def wake(self, top: int, bottom: int) -> None:
-        """Makes again what a theme change emptied between `top` and `bottom`."""
+    def look(self, top: int, bottom: int) -> bool:
+        """What is seen, in this widget's px; True when there is something to be drawn."""
+        more = False
         for words in self._texts():
-            above = words.mapTo(self, QPoint(0, 0)).y()
-            if words.resting() and words.wake(top - above, bottom - above):
-                self.render_requested.emit()
+            if not words.isHidden():
+                above = words.mapTo(self, QPoint(0, 0)).y()
+                more = words.look(top - above, bottom - above) or more
+        return more
 
-    def _texts(self) -> list[AnswerText]:
+    def _all_texts(self) -> list[PartedText]:
         return [self.words] if self._thought is None else [self.words, self._thought.words]
+
+    def _texts(self) -> list[PartedText]:
+        """Those that can be seen."""
+        if self._thought is None or not self._thought.is_open():
+            return [self.words]
+        return [self.words, self._thought.words]

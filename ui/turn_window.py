@@ -1,42 +1,30 @@
-"""The window of turns that exist as widgets, on the reading column, rendered on frames.
+"""The window of turns that exist as widgets, made and dropped as the reader moves.
 
 Only about fifty turns exist as widgets (each takes 0.3 MB); others are made when the reader
-comes near, one a frame, and text is rendered within a time budget. Main thread only.
-`Transcript` adds what the rest of the program sees.
+comes near, one a frame. Main thread only. `Transcript` adds what the rest of the program sees.
 """
 
 from __future__ import annotations
 
-import time
-
-from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from ui import strings
-from ui.controls import announce, label
+from ui.controls import announce
 from ui.drag_scroller import DragScroller
-from ui.frame_clock import BACKLOG_BUDGET_S, BUDGET_S, FrameClock
+from ui.drawn_turns import FAR, OUT_OF_SIGHT, DrawnTurns
 from ui.message_view import MessageView
-from ui.scroll_follower import NEAR, FollowingScrollArea
-from ui.theme import COLUMN
-from ui.views import TurnView
+from ui.scroll_follower import NEAR
 
 WINDOW = 48
 SLACK = 16
 """So many turns more than `WINDOW` are there before some are dropped."""
-FAR = 2 * NEAR
-"""Pixels off the screen from which on a turn may be dropped."""
 FIRST = 12
 """Turns built at once when a conversation opens; the rest of the window follows on frames."""
-MARGIN = 16
-SCROLLBAR = 12
-"""Width of the scroll bar in the style sheet; kept free on the left too, so that the column
-stands exactly over the composer."""
 
 
-class TurnWindow(FollowingScrollArea):
-    """Keeps `_views` for the turns from `_first` to `_last`. Hooks: `rendered`, `awake`."""
+class TurnWindow(DrawnTurns):
+    """Keeps `_views` for the turns from `_first` to `_last`."""
 
     regenerate_requested = Signal(str)
     edit_submitted = Signal(str, str)
@@ -50,68 +38,8 @@ class TurnWindow(FollowingScrollArea):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("kind", "panel")
-        self.setAccessibleName("Conversation")
-        self.setWidgetResizable(True)
-        self.setMinimumHeight(40)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._turns: list[TurnView] = []
         self._index: dict[str, int] = {}
-        self._views: dict[str, MessageView] = {}
-        self._first = 0
-        self._last = 0
         self._drag = DragScroller(self)
-        self._dirty: dict[str, None] = {}
-        self._clock = FrameClock(self)
-        self._clock.tick.connect(self._on_tick)
-        self._build()
-
-    def _build(self) -> None:
-        self._page = QWidget()
-        self._page.setProperty("kind", "panel")
-        self._holder = QWidget()
-        self._holder.setMaximumWidth(COLUMN)
-        self._column = QVBoxLayout(self._holder)
-        self._column.setContentsMargins(0, 20, 0, 8)
-        self._column.setSpacing(0)
-        self._column.addStretch(1)
-        row = QHBoxLayout(self._page)
-        row.setContentsMargins(MARGIN + SCROLLBAR, 0, MARGIN, 0)
-        row.addStretch(1)
-        row.addWidget(self._holder, 1000)
-        row.addStretch(1)
-        self.setWidget(self._page)
-        self._empty = QWidget(self.viewport())
-        box = QVBoxLayout(self._empty)
-        self._empty_title: QLabel = label(strings.EMPTY_CHAT_TITLE, "title", wrap=True)
-        self._empty_text: QLabel = label(strings.EMPTY_CHAT_TEXT, "muted", wrap=True)
-        for words in (self._empty_title, self._empty_text):
-            words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-            box.addWidget(words)
-
-    # Hooks
-    def rendered(self, view: MessageView) -> None:
-        """A turn was rendered whole."""
-
-    def awake(self) -> bool:
-        """False while nothing is to be made, whatever is scrolled to."""
-        return True
-
-    def before_frame(self) -> None:
-        """A frame begins."""
-
-    def view_of(self, node_id: str) -> MessageView | None:
-        """The widget of a turn, None while it is outside the window."""
-        return self._views.get(node_id)
-
-    def made(self) -> int:
-        """How many turns are widgets now."""
-        return len(self._views)
-
-    def message_views(self) -> list[MessageView]:
-        """Widgets of the window from top to bottom."""
-        ids = (t.node_id for t in self._turns[self._first : self._last])
-        return [self._views[i] for i in ids if i in self._views]
 
     # The window of widgets
     def _reindex(self) -> None:
@@ -130,16 +58,12 @@ class TurnWindow(FollowingScrollArea):
         view.render_requested.connect(lambda: self._want_render(turn.node_id))
         view.selecting.connect(self._drag.follow)
         view.setMinimumWidth(40)
+        view.look(OUT_OF_SIGHT, OUT_OF_SIGHT)
         self._views[turn.node_id] = view
         self._column.insertWidget(max(0, at - self._first), view)
         view.show()  # the layout would do it on the next turn of the loop and count it as empty
         self._dirty[turn.node_id] = None
         return view
-
-    def _drop_view(self, view: MessageView) -> None:
-        self._column.removeWidget(view)
-        view.hide()
-        view.deleteLater()
 
     def _extend_down(self, count: int) -> None:
         for at in range(self._last, min(len(self._turns), self._last + count)):
@@ -161,7 +85,6 @@ class TurnWindow(FollowingScrollArea):
             self._first = at
             view = self._make_view(at)
             self._fit(view)
-            self._render_view(view, BUDGET_S)
         self._hold(before)
 
     def _hold(self, from_bottom: int) -> None:
@@ -169,16 +92,6 @@ class TurnWindow(FollowingScrollArea):
         self._settle()
         if not self._follow:
             self._scroll_to(self._page.height() - from_bottom)
-
-    def _settle(self) -> None:
-        self._column.activate()
-        layout = self._page.layout()
-        if layout is not None:
-            layout.activate()
-        height = max(self._page.sizeHint().height(), self.viewport().height())
-        if self._page.height() != height:
-            self._page.resize(self.viewport().width(), height)
-        QGuiApplication.sendPostedEvents(self, QEvent.Type.LayoutRequest.value)
 
     def _trim_top(self) -> None:
         """Drops widgets far above once the window is too large; what is on screen stays."""
@@ -211,8 +124,8 @@ class TurnWindow(FollowingScrollArea):
                 self._drop_view(self._views.pop(turn.node_id))
             self._last -= 1
 
-    def _on_edges(self) -> bool:
-        """Makes a turn near the edge that is close, one at a time; False when none is."""
+    def make_more(self) -> bool:
+        """One turn at a time."""
         if not self.awake():
             return False
         bar = self.verticalScrollBar()
@@ -240,70 +153,6 @@ class TurnWindow(FollowingScrollArea):
         self._extend_down(2 * FIRST)
         self._render_now()
         self._settle()
-
-    # Rendering
-    def _want_render(self, node_id: str, now: bool = False) -> None:
-        self._dirty[node_id] = None
-        self._clock.request(now=now)
-
-    def _on_tick(self) -> None:
-        streaming = bool(self._turns) and self._turns[-1].status == "streaming"
-        until = time.perf_counter() + (BUDGET_S if streaming else BACKLOG_BUDGET_S)
-        self.before_frame()
-        kept = self._kept_place() if self._dirty and not self._follow else None
-        for node_id in list(self._dirty):
-            view = self._views.get(node_id)
-            if view is None or not self._render_view(view, until - time.perf_counter()):
-                self._dirty.pop(node_id, None)
-            if time.perf_counter() > until:
-                break
-        if self._follow:
-            self._settle()
-            self._stick()
-        elif kept is not None:
-            self._keep_place(*kept)
-        late = time.perf_counter() > until
-        if late or self._dirty or self._on_edges():
-            self._clock.request(soon=not streaming)
-
-    def _kept_place(self) -> tuple[QWidget, int] | None:
-        """The first text on screen and where it stands, to be found again."""
-        for view in self.message_views():
-            if view.mapTo(self.viewport(), QPoint(0, view.height())).y() > 0:
-                for part in view.words.parts:
-                    y = part.mapTo(self.viewport(), QPoint(0, 0)).y()
-                    if y + part.height() > 0:
-                        return part, y
-        return None
-
-    def _keep_place(self, widget: QWidget, y: int) -> None:
-        self._settle()
-        moved = widget.mapTo(self.viewport(), QPoint(0, 0)).y() - y
-        if moved:
-            self._scroll_to(self.verticalScrollBar().value() + moved)
-
-    def _render_view(self, view: MessageView, budget_s: float) -> bool:
-        more = view.render_step(max(0.001, budget_s))
-        if not more:
-            self.rendered(view)
-        return more
-
-    def _render_now(self) -> None:
-        """Renders what is visible at once, within a tenth of a second."""
-        until = time.perf_counter() + 0.1
-        for node_id in reversed(list(self._dirty)):
-            view = self._views[node_id]
-            self._fit(view)
-            if not self._render_view(view, until - time.perf_counter()):
-                self._dirty.pop(node_id, None)
-            if time.perf_counter() > until:
-                break
-
-    def _fit(self, view: MessageView) -> None:
-        width = min(COLUMN, max(200, self.viewport().width() - 2 * MARGIN - SCROLLBAR))
-        view.resize(width, view.height())
-        view.fit()
-        view.settle()
 
     # Actions of turns
     def _on_action(self, action: str, node_id: str) -> None:

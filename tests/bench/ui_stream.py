@@ -1,110 +1,42 @@
-"""Figures of drawing alone, without an engine: `python tests/bench/ui_stream.py`.
+"""Figures of drawing alone, without an engine: `python tests/bench/ui_stream.py [case ...]`.
 
-Prints JSON: event-loop gaps and share of one core while 1 000 tokens/s of Markdown stream
-in; time to open 1 000 messages; largest gap while a 1 MB answer appears; import and first
-window time in a fresh process. Seconds and milliseconds as named.
+Each case runs in a process of its own: `chat` streams 1 000 tokens/s of Markdown and scrolls
+through 1 000 turns; the others (see `ui_cases`) open, stream, scroll, resize, restyle and zoom
+one answer of a megabyte. `start` times imports and the first window. Prints a line per
+operation: the longest gap of the event loop, its 99th percentile, both in wall time and in
+CPU time of the thread (in `scroll` and `jump`: CPU time of a frame), seconds in all. `--json`
+prints JSON instead.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import resource
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-PARAGRAPH = (
-    "Some *text* with **bold** words, `code` and a [link](https://example.org). "
-    "It goes on for a while so that lines wrap on the column.\n\n"
-)
-BLOCKS = (
-    PARAGRAPH,
-    "- first item\n- second item with `code`\n  - nested\n- third\n\n",
-    "```python\nimport csv\nfor i in range(10):\n    print(i, 'text')\n```\n\n",
-    "| a | b |\n| --- | ---: |\n| 1 | 2 |\n| 3 | 4 |\n\n",
-    "## A heading\n\n",
-)
+from tests.bench.ui_cases import BLOCKS, CASES, PARAGRAPH  # noqa: E402
+
+LONGEST = 40.0
+Line = dict[str, float]
 
 
-def quantile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
-def measure() -> dict[str, object]:
-    from PySide6.QtCore import QCoreApplication, QEvent, QTimer
-    from PySide6.QtWidgets import QApplication
-
-    from ui.code_highlighter import warm_up
-    from ui.main_window import MainWindow
+def chat() -> dict[str, Line]:
+    """An answer of an ordinary length streams; a thousand turns."""
+    from tests.bench.ui_probe import Probe
     from ui.theme import theme
-    from ui.views import TabView, TurnView
+    from ui.views import TurnView
 
-    app = QApplication.instance() or QApplication([])
-    theme().apply(mode="light")
-    warm_up()
-    window = MainWindow()
-    page = window.chat.add_conversation(TabView(key="a", title="x"))
-    window.show()
-    gaps: list[float] = []
-    last = [time.perf_counter()]
-
-    def beat() -> None:
-        now = time.perf_counter()
-        gaps.append((now - last[0]) * 1000)
-        last[0] = now
-
-    timer = QTimer()
-    timer.timeout.connect(beat)
-    timer.start(0)
-
-    def spin(seconds: float, work: Callable[[], bool] = lambda: True) -> None:
-        until = time.perf_counter() + seconds
-        while time.perf_counter() < until and work():
-            app.processEvents()
-            # Without a running loop nothing is deleted later: it would be restyled for ever.
-            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
-            time.sleep(0.0002)
-
+    probe = Probe()
     text = "".join(BLOCKS[i % len(BLOCKS)] for i in range(400))
-    tokens = [text[i : i + 4] for i in range(0, len(text), 4)]
-    page.set_turns([TurnView(node_id="u", role="user", text="go")])
-    page.append_turn(TurnView(node_id="a", role="assistant", status="streaming"))
-    spin(0.3)
-    gaps.clear()
-    sent = [0]
-    start = time.perf_counter()
-    busy = time.process_time()
-    seconds = min(8.0, len(tokens) / 1000)
-
-    def feed() -> bool:
-        due = int((time.perf_counter() - start) * 1000)
-        while sent[0] < min(due, len(tokens)):
-            upto = min(sent[0] + 10, len(tokens))
-            page.stream("a", "".join(tokens[sent[0] : upto]))
-            sent[0] = upto
-        return sent[0] < len(tokens)
-
-    timer.stop()
-    timer.start(2)
-    last[0] = time.perf_counter()
-    spin(seconds, feed)
-    cpu = time.process_time() - busy
-    wall = time.perf_counter() - start
-    out: dict[str, object] = {
-        "stream_tokens": sent[0],
-        "gap_p50_ms": round(quantile(gaps, 0.5), 2),
-        "gap_p99_ms": round(quantile(gaps, 0.99), 2),
-        "gap_max_ms": round(max(gaps), 2),
-        "cpu_share": round(cpu / wall, 3),
-    }
+    out = {"stream 1000/s": probe.stream(text, 1000, 8.0).summary()}
     turns = [
         TurnView(
             node_id=f"n{i}",
@@ -113,35 +45,48 @@ def measure() -> dict[str, object]:
         )
         for i in range(1000)
     ]
-    begin = time.perf_counter()
-    page.set_turns(turns)
-    app.processEvents()
-    out["open_1000_ms"] = round((time.perf_counter() - begin) * 1000, 1)
-    gaps.clear()
-    last[0] = time.perf_counter()
-    spin(2.0)
-    out["open_1000_gap_max_ms"] = round(max(gaps), 1)
+    page = probe.page
+    out["open 1000 turns"] = probe.gaps(lambda: page.set_turns(turns), LONGEST, 2.0).summary()
     bar = page.transcript.verticalScrollBar()
-    gaps.clear()
-    last[0] = time.perf_counter()
-    spin(2.0, lambda: bar.setValue(bar.value() - 120) is None)
-    out["scroll_gap_p99_ms"] = round(quantile(gaps, 0.99), 1)
-    out["scroll_gap_max_ms"] = round(max(gaps), 1)
-    big = "".join(BLOCKS[i % len(BLOCKS)] for i in range(11_000))[:1_000_000]
-    gaps.clear()
-    last[0] = time.perf_counter()
-    begin = time.perf_counter()
-    page.set_turns([TurnView(node_id="b", role="assistant", text=big)])
-    spin(60, lambda: bool(page.transcript._dirty))
-    out["one_mb_s"] = round(time.perf_counter() - begin, 2)
-    out["one_mb_gap_max_ms"] = round(max(gaps), 1)
-    begin = time.perf_counter()
-    theme().apply(mode="dark")
-    app.processEvents()
-    out["theme_change_1mb_ms"] = round((time.perf_counter() - begin) * 1000, 1)
-    window.allow_close()
-    window.close()
-    out["rss_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    steps = probe.frames(6.0, lambda: bar.setValue(bar.value() - 120))
+    out["scroll"] = steps.summary()
+    out["resize"] = probe.gaps(lambda: probe.window.resize(690, 800), LONGEST).summary()
+    out["theme"] = probe.gaps(lambda: theme().apply(mode="dark"), LONGEST).summary()
+    out["zoom"] = probe.gaps(lambda: theme().apply(scale=1.25), LONGEST).summary()
+    probe.close()
+    return out
+
+
+def one_answer(name: str) -> dict[str, Line]:
+    """One long answer, opened from the history and streamed."""
+    from tests.bench.ui_probe import Probe
+    from ui.theme import theme
+    from ui.views import TurnView
+
+    text = CASES[name](1_000_000)
+    probe = Probe()
+    page, window = probe.page, probe.window
+    bar = page.transcript.verticalScrollBar()
+    turn = TurnView(node_id="b", role="assistant", text=text)
+    out = {"open": probe.gaps(lambda: page.set_turns([turn]), LONGEST).summary()}
+    out["scroll"] = probe.frames(4.0, lambda: bar.setValue(bar.value() - 120)).summary()
+    rng = random.Random(1)
+
+    def jump() -> None:
+        if rng.random() < 0.2:
+            bar.setValue(rng.randrange(max(1, bar.maximum())))
+
+    out["jump"] = probe.frames(3.0, jump).summary()
+    widths = iter((760, 720, 690, 660))  # the column has less than its full width
+    wide = lambda: window.resize(next(widths), 800)  # noqa: E731
+    resized = [probe.gaps(wide, LONGEST) for _ in range(4)]
+    out["resize"] = max((r.summary() for r in resized), key=lambda s: s["cpu_max_ms"])
+    out["theme"] = probe.gaps(lambda: theme().apply(mode="dark"), LONGEST).summary()
+    out["zoom"] = probe.gaps(lambda: theme().apply(scale=1.25), LONGEST).summary()
+    theme().apply(mode="light", scale=1.0)
+    out["stream"] = probe.stream(text, 25_000, LONGEST).summary()
+    probe.close()
+    out["memory"] = {"rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
     return out
 
 
@@ -157,14 +102,35 @@ print(round((t1-t)*1000), round((t2-t1)*1000), round((t3-t2)*1000))
 """
 
 
-def main() -> int:
+def start() -> dict[str, Line]:
     started = subprocess.run(
         [sys.executable, "-c", _START], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    qt, ours, shown = (int(x) for x in started.stdout.split())
-    figures = measure()
-    figures |= {"import_qt_ms": qt, "import_ui_ms": ours, "window_ms": shown}
-    print(json.dumps(figures, indent=1))
+    names = ("import_qt_ms", "import_ui_ms", "window_ms")
+    return {"start": dict(zip(names, map(float, started.stdout.split()), strict=True))}
+
+
+def main() -> int:
+    args = [a for a in sys.argv[1:] if not a.startswith("--")]
+    if "--here" in sys.argv:
+        print(
+            json.dumps({"chat": chat, "start": start}.get(args[0], lambda: one_answer(args[0]))())
+        )
+        return 0
+    figures: dict[str, dict[str, Line]] = {}
+    for name in args or ["start", "chat", *CASES]:
+        command = [sys.executable, __file__, name, "--here"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            print(f"{name}: ended with {done.returncode}\n{done.stderr[-2000:]}")
+            continue
+        figures[name] = json.loads(done.stdout.splitlines()[-1])
+        if "--json" not in sys.argv:
+            for what, line in figures[name].items():
+                words = "  ".join(f"{k} {v:8.1f}" for k, v in line.items())
+                print(f"{name:10} {what:16} {words}", flush=True)
+    if "--json" in sys.argv:
+        print(json.dumps(figures, indent=1))
     return 0
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QTextCursor, QTextFormat
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from ui.answer_text import AnswerText
-from ui.markdown_render import CODE_HEAD, CODE_PAD
+from ui.markdown_writer import CODE_HEAD, CODE_PAD
 from ui.theme import theme
 from ui.transcript import Transcript
 from ui.views import TurnView
 
 SMALL = 2000
+INK = QTextFormat.Property.ForegroundBrush
 
 
 @pytest.fixture
@@ -78,9 +80,12 @@ def test_code_over_several_documents_is_copied_whole(light: None, qtbot: QtBot) 
     copied: list[str] = []
     text.code_copied.connect(copied.append)
     for part in text.parts:
-        for index in range(len(part.stream.regions) if part.stream else 0):
-            part.code_clicked.emit(index)
+        assert part.body is not None
+        assert part.body.stream is not None
+        for index in range(len(part.body.stream.regions)):
+            part.body.code_clicked.emit(index)
     assert copied[-1] == "last"
+    assert len(copied) > 10
     assert set(copied[:-1]) == {code}
     assert text.toPlainText().rstrip().endswith("last")
 
@@ -92,34 +97,151 @@ def test_hits_are_found_in_every_part(light: None, qtbot: QtBot) -> None:
     hits = text.find_all("Words", True)
     assert len(hits) == 100
     assert text.y_of(hits[0]) < text.y_of(hits[50]) < text.y_of(hits[99])
-    text.mark_hits(hits, 99)
-    assert len(text.parts[-1].extraSelections()) >= 1
+    text.mark_hits(hits, hits[99])
+    bodies = [part.body for part in text.parts if part.body is not None]
+    assert len(bodies[-1].extraSelections()) >= 1
+    strong = [m for b in bodies for m in b.extraSelections() if m.format.hasProperty(INK)]
+    assert len(strong) == 1
     text.mark_hits([])
-    assert all(not part.extraSelections() for part in text.parts)
+    assert all(not body.extraSelections() for body in bodies)
 
 
-def test_a_theme_change_leaves_what_is_out_of_sight_for_later(light: None, qtbot: QtBot) -> None:
+@pytest.fixture
+def long(light: None, qtbot: QtBot) -> Transcript:
+    """A conversation with one long answer, at its end."""
     view = Transcript()
     qtbot.addWidget(view)
     view.resize(700, 500)
     view.show()
-    view.set_turns([TurnView(node_id="a", role="assistant", text=document(1500))])
-    qtbot.waitUntil(lambda: not view._dirty, timeout=60_000)
+    view.set_turns([TurnView(node_id="a", role="assistant", text=document(3000))])
+    drawn(view, qtbot)
+    return view
+
+
+def words(view: Transcript) -> AnswerText:
     turn = view.view_of("a")
     assert turn is not None
-    parts = turn.words.parts
-    assert len(parts) > 2
-    qtbot.wait(50)  # the layout of the last part
-    height = turn.words.height()
+    return turn.words
+
+
+def drawn(view: Transcript, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: not view._dirty and not view._clock._timer.isActive(), timeout=60_000)
+
+
+def bodies(text: AnswerText) -> list[int]:
+    return [at for at, part in enumerate(text.parts) if part.body is not None]
+
+
+def on_screen(view: Transcript) -> str:
+    """The first word on screen."""
+    y = view.verticalScrollBar().value()
+    text = words(view)
+    y -= text.mapTo(view.widget(), QPoint(0, 0)).y()
+    part = next(part for part in text.parts if part.bottom > y)
+    assert part.body is not None
+    cursor = part.body.cursorForPosition(QPoint(0, max(0, y - part.top)))
+    return cursor.block().text()
+
+
+def test_only_what_is_near_the_reader_is_drawn(long: Transcript, qtbot: QtBot) -> None:
+    text, bar = words(long), long.verticalScrollBar()
+    last = len(text.parts) - 1
+    assert last > 12
+    assert 0 < len(bodies(text)) < 6
+    assert last in bodies(text)
+    assert bar.value() == bar.maximum()
+    bar.setValue(bar.maximum() // 2)
+    drawn(long, qtbot)
+    middle = bodies(text)
+    assert last not in middle
+    assert 0 not in middle
+    bar.setValue(0)
+    drawn(long, qtbot)
+    assert on_screen(long) == "Part 0"
+    assert set(bodies(text)) & set(middle) == set(), "what is far away was given up"
+    assert text.toPlainText().split() == " ".join(text.toPlainText().split()).split()
+    assert text.toPlainText().count("Words of part") == 3000
+
+
+def test_what_is_read_stays_where_it_is_while_the_rest_is_drawn(
+    long: Transcript, qtbot: QtBot
+) -> None:
+    bar = long.verticalScrollBar()
+    bar.setValue(bar.maximum() // 3)
+    drawn(long, qtbot)
+    for _ in range(12):
+        bar.setValue(bar.value() - 400)
+        qtbot.waitUntil(lambda: not long._dirty)
+        seen = on_screen(long)
+        drawn(long, qtbot)
+        assert on_screen(long) == seen
+
+
+def test_a_theme_change_draws_only_what_is_seen(long: Transcript, qtbot: QtBot) -> None:
+    text = words(long)
+    height, seen = text.height(), bodies(text)
     theme().apply(mode="dark")
-    assert parts[0].toPlainText() == ""
-    qtbot.waitUntil(lambda: not view._dirty and parts[-1].toPlainText() != "", timeout=30_000)
-    assert parts[0].stale
-    assert abs(turn.words.height() - height) < 100
-    view.verticalScrollBar().setValue(0)
-    qtbot.waitUntil(lambda: parts[0].toPlainText().startswith("Part 0"), timeout=30_000)
-    color = parts[0].document().begin().begin().fragment().charFormat().foreground().color()
+    assert bodies(text) == seen[-1:]
+    assert text.height() == height
+    drawn(long, qtbot)
+    assert abs(text.height() - height) < 100
+    body = text.parts[-1].body
+    assert body is not None
+    color = body.document().begin().begin().fragment().charFormat().foreground().color()
     assert color == theme().color("text")
+
+
+def test_a_new_width_lays_out_only_what_is_seen(long: Transcript, qtbot: QtBot) -> None:
+    text = words(long)
+    long.resize(500, 500)
+    live = [part for part in text.parts if part.body is not None]
+    laid = [part for part in live if part.width == text.width()]
+    assert 0 < len(laid) < len(live)
+    drawn(long, qtbot)
+    near = [part for part in text.parts if part.body is not None and text._is_near(part, 0)]
+    for part in near:
+        assert part.body is not None
+        assert part.body.width() == text.width() == part.width
+        assert part.height == part.body.height()
+
+
+def test_a_find_draws_the_part_it_goes_to(long: Transcript, qtbot: QtBot) -> None:
+    assert long.highlight("Part 1500", case=True) == 1
+    long.goto(0)
+    text = words(long)
+    hit = [part.body for part in text.parts if part.body and part.body.extraSelections()]
+    assert len(hit) == 1
+    y = hit[0].mapTo(long.viewport(), QPoint(0, 0)).y()
+    (mark,) = hit[0].extraSelections()
+    cursor = QTextCursor(mark.cursor)
+    assert 0 < y + hit[0].cursorRect(cursor).top() < long.viewport().height()
+    drawn(long, qtbot)
+    assert 0 < hit[0].mapTo(long.viewport(), hit[0].cursorRect(cursor).center()).y() < 500
+
+
+def test_a_selection_goes_over_documents(light: None, qtbot: QtBot) -> None:
+    text = made(qtbot)
+    text.set_markdown(document(300))
+    run(text)
+    assert len(text.parts) > 3
+    first, third = text.parts[0].body, text.parts[2].body
+    assert first is not None
+    assert third is not None
+    first.select(5, 8)
+    place = third.mapToGlobal(third.rect().center())
+    first.selecting.emit(place)
+    chosen = text.selected_text()
+    shown = text.toPlainText()
+    assert chosen == shown[5 : 5 + len(chosen)]
+    assert len(chosen) > len(text.parts[0].shown()) + len(text.parts[1].shown())
+    assert first.createMimeDataFromSelection().text() == chosen
+    first.selecting.emit(first.mapToGlobal(first.rect().center()))
+    assert not third.textCursor().hasSelection(), "the pointer came back"
+    assert text.selected_text() in shown
+    qtbot.keyClick(first, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    assert text.selected_text() == shown
+    first.selection_left.emit()
+    assert text.selected_text() == ""
 
 
 def test_a_long_plain_message_keeps_every_character(light: None, qtbot: QtBot) -> None:
@@ -137,7 +259,9 @@ def test_a_code_block_at_the_start_has_room_for_its_head(light: None, qtbot: QtB
     for source in ("Words.\n", "```python\nx = 1\n```\n", "Words.\n"):
         text.set_markdown(source)
         run(text)
-        document = text.parts[0].document()
+        body = text.parts[0].body
+        assert body is not None
+        document = body.document()
         top = document.documentLayout().blockBoundingRect(document.begin()).top()
         assert top == (theme().px(CODE_HEAD + CODE_PAD) if source[0] == "`" else 0)
 
@@ -164,21 +288,22 @@ def test_a_selection_drawn_past_the_edge_scrolls(light: None, qtbot: QtBot) -> N
     assert not view._drag._timer.isActive()
 
 
-def test_a_new_text_size_leaves_code_out_of_sight_alone(light: None, qtbot: QtBot) -> None:
+def test_code_out_of_sight_is_left_alone_by_a_new_text_size(light: None, qtbot: QtBot) -> None:
     view = Transcript()
     qtbot.addWidget(view)
     view.resize(700, 300)
     view.show()
     code = "".join(f"Text {n}.\n\n```python\nx = {n}\n```\n\n" for n in range(1500))
     view.set_turns([TurnView(node_id="a", role="assistant", text=code)])
-    qtbot.waitUntil(lambda: not view._dirty, timeout=30_000)
+    drawn(view, qtbot)
     with qtbot.captureExceptions() as errors:
         theme().apply(mode="dark", scale=1.25)
         view.resize(600, 300)
         theme().apply(mode="light", scale=1.0)
     assert errors == []
-    turn = view.view_of("a")
-    assert turn is not None
     view.verticalScrollBar().setValue(0)
-    copy = lambda: turn.words.parts[0].findChildren(QPushButton)  # noqa: E731
-    qtbot.waitUntil(lambda: any(b.isVisible() for b in copy()), timeout=30_000)
+    drawn(view, qtbot)
+    body = words(view).parts[0].body
+    assert body is not None
+    copies = [b for b in body.findChildren(QPushButton) if b.isVisible()]
+    assert 0 < len(copies) < 20, "only code that is nearly seen has its button"

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QTextCursor, QTextDocument
 from pytestqt.qtbot import QtBot
 
+from ui import markdown_blocks
+from ui.format import clean_text
 from ui.markdown_stream import MarkdownStream
 
 PARTS = (
@@ -98,7 +100,7 @@ def in_pieces(text: str, sizes: list[int]) -> list[object]:
     stream.step(1.0)
     stream.finish()
     stream.run()
-    assert stream.text == text
+    assert stream.text == clean_text(text)
     return dump(document)
 
 
@@ -156,7 +158,70 @@ def test_code_is_kept_exactly_and_coloured(qtbot: QtBot) -> None:
     assert document.findBlock(region.start).layout().formats()
 
 
-def test_a_giant_paragraph_is_shown_as_text(qtbot: QtBot) -> None:
+LONG = {
+    "table": "| a | b |\n| - | -: |\n" + "".join(f"| {n} | word {n} `x` |\n" for n in range(900)),
+    "bullets": "".join(f"- item {n}\n  - below {n}\n" for n in range(700)),
+    "numbers": "".join(f"{n + 5}. item *{n}*\n" for n in range(900)),
+    "quote": "".join(f"> words of line {n}\n>\n" for n in range(600)),
+    "paragraph": "".join(f"words *of* line {n}\n" for n in range(900)),
+    "words": "some words " * 1500,
+    "one word": "x" * 20_000,
+    "code": "```text\n" + "".join(f"  line {n}\n" for n in range(900)) + "```\n",
+    "a line of code": " ```text\n " + "123456789 " * 1000 + "\n end\n ```\n",
+    "short code": "a\n\n```text\n" + "123456789 " * 450 + "\nend\n```\n\nb\n",
+}
+
+
+def plain(text: str) -> str:
+    document = QTextDocument()
+    stream = MarkdownStream(document)
+    stream.reset(text)
+    stream.run()
+    return document.toPlainText()
+
+
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize("name", LONG)
+def test_a_block_that_is_cut_does_not_depend_on_how_it_came(name: str) -> None:
+    text = f"Before.\n\n{LONG[name]}\nAfter."
+    assert in_pieces(text, [997] * 100) == at_once(text)
+    assert in_pieces(text, [5000] * 20) == at_once(text)
+
+
+@pytest.mark.usefixtures("qapp")
+@pytest.mark.parametrize("name", LONG)
+def test_nothing_is_lost_where_a_block_is_cut(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"Before.\n\n{LONG[name]}\nAfter."
+    cut = plain(text)
+    for limit in ("WINDOW", "MAX_BLOCK", "CODE_LINE", "CODE_PIECE"):
+        monkeypatch.setattr(markdown_blocks, limit, 10**6)
+    assert "".join(cut.split()) == "".join(plain(text).split())
+    assert cut.endswith("After.")
+
+
+@pytest.mark.usefixtures("qapp")
+def test_numbers_go_on_where_a_list_is_cut() -> None:
+    text = "".join(f"1. item {n}\n" for n in range(900))
+    shown = [str(row[6]) for row in at_once(text)]
+    assert shown == [f"{n + 1}." for n in range(900)]
+
+
+@pytest.mark.usefixtures("qapp")
+def test_code_with_a_long_line_is_kept_exactly() -> None:
+    code = "short\n" + "word " * 2000 + "\n\n  end"
+    for text in (f"```python\n{code}\n```\n", f"a\n\n```python\n{code}\n```\n\nb\n"):
+        stream = MarkdownStream(QTextDocument())
+        for at in range(0, len(text), 700):
+            stream.append(text[at : at + 700])
+            stream._next_tail = 0.0
+            stream.step(1.0)
+        stream.finish()
+        stream.run()
+        (region,) = stream.regions
+        assert region.code == code
+
+
+def test_a_giant_paragraph_is_shown_in_pieces(qtbot: QtBot) -> None:
     document = QTextDocument()
     stream = MarkdownStream(document)
     stream.reset("word " * 60_000)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QTextCursor
-from PySide6.QtWidgets import QPlainTextEdit
+from PySide6.QtWidgets import QApplication, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from ui.conversation_page import ConversationPage
@@ -248,3 +248,29 @@ def test_what_is_waited_for_between_two_sends(page: ConversationPage, qtbot: QtB
     assert view.words.isVisible()
     page.update_turn(replace(asked, text="Text", waiting=""))
     assert not view._waiting.isVisible()
+
+
+def test_tab_goes_in_the_order_of_what_is_seen(page: ConversationPage, qtbot: QtBot) -> None:
+    page.set_turns([user(f"n{i}") if i % 2 == 0 else answer(f"n{i}", LONG) for i in range(30)])
+    words = page.transcript
+    qtbot.waitUntil(lambda: len(words.message_views()) == 30, timeout=30_000)
+    idle(qtbot, words)
+    page.activateWindow()
+    view = words.view_of("n20")
+    assert view is not None
+    words.verticalScrollBar().setValue(view.y() - 100)
+    idle(qtbot, words)
+    view.body.setFocus()
+    qtbot.waitUntil(view.body.hasFocus)
+    tops: list[int] = []
+    for _ in range(30):
+        now = QApplication.focusWidget()
+        assert now is not None
+        if not words.isAncestorOf(now):
+            break
+        tops.append(now.mapTo(words.widget(), QPoint(0, 0)).y())
+        y = now.mapTo(words.viewport(), QPoint(0, 0)).y()
+        assert -now.height() < y < words.viewport().height(), "what has the focus is seen"
+        qtbot.keyClick(now, Qt.Key.Key_Tab)
+    assert len(tops) > 12
+    assert tops == sorted(tops)
