@@ -23,6 +23,7 @@ from app.conversation import (
     Conversation,
     Node,
     Role,
+    RunRecord,
     ToolStep,
     TurnStatus,
 )
@@ -58,6 +59,9 @@ class Chat(ChatEnding):
         self._run_id = 0
         self._saved_at = 0.0
         self._speculative = False
+        self._begun: RunRecord | None = None
+        self._begun_at = 0.0
+        self._batch: TextBatch | None = None
         self._verdict: Verdict | None = None
         self._forms: dict[str, Constraint] = {}
 
@@ -147,6 +151,7 @@ class Chat(ChatEnding):
         self._answer = answer
         self._verdict = None
         self._run_id = next(_run_ids)
+        self._begun, self._begun_at, self._batch = None, time.monotonic(), None
         self.error = None
         self.rejected = None
         answer.status = TurnStatus.STREAMING
@@ -176,6 +181,7 @@ class Chat(ChatEnding):
             self._fail(answer, problem)
         except asyncio.CancelledError:
             answer.status = TurnStatus.INTERRUPTED
+            self._record_failure(answer)
             self.context.history.save_soon(self.conversation, [answer])
             raise
         except Exception as problem:
@@ -214,6 +220,7 @@ class Chat(ChatEnding):
             if self.is_stopping():
                 break
             self._speculative = request.speculative
+            answer.run = self._begun = turns.begun_run(options, request.speculative)
             outcome = await self.context.engine.generate(
                 request, options, self._on_text, self._on_phase
             )
@@ -275,6 +282,7 @@ class Chat(ChatEnding):
         answer.text += batch.text
         answer.thought += batch.thought
         self.last_sign = time.monotonic()
+        self._batch = batch
         self.gauge = live_gauge(self.gauge, batch, speculative=self._speculative)
         self._tell(ChatEvent.GAUGE)
         self._tell(ChatEvent.TEXT)
@@ -282,7 +290,16 @@ class Chat(ChatEnding):
             self._saved_at = self.last_sign
             self.context.history.save_soon(self.conversation, [answer])
 
+    def _record_failure(self, answer: Node) -> None:
+        """A failed answer keeps how it was made, with what is known."""
+        told = None if answer.run is self._begun else answer.run
+        if self._begun is not None and (told is None or told.reason is FinishReason.ERROR):
+            elapsed = time.monotonic() - self._begun_at
+            answer.run = turns.failed_run(self._begun, told, elapsed, self._batch)
+
     def _end(self, answer: Node, state: ChatState) -> None:
+        if answer.status is TurnStatus.FAILED:
+            self._record_failure(answer)
         if self._verdict is not None and answer.run is not None:
             answer.run = with_verdict(answer.run, self._verdict)
         super()._end(answer, state)

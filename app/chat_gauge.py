@@ -12,7 +12,7 @@ from ui.views import GaugeView
 def stored_gauge(path: Iterable[Node]) -> GaugeView:
     """The numbers of the last finished answer of a path."""
     for node in reversed(list(path)):
-        if node.run is not None:
+        if node.run is not None and node.run.context_used is not None:
             return gauge_of(node)
     return GaugeView()
 

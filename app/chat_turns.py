@@ -28,9 +28,11 @@ from engine.types import (
     FinishReason,
     GenerateRequest,
     LoadedModel,
+    LoadOptions,
     Message,
     Outcome,
     SpecMode,
+    TextBatch,
     TextPart,
     ToolSpec,
     Unseen,
@@ -148,6 +150,46 @@ def run_record(outcome: Outcome, loaded: LoadedModel | None) -> RunRecord:
         prefill_tokens=numbers.prefill_tokens,
         decode_tokens=numbers.decode_tokens,
         tokens_per_step=numbers.tokens_per_step,
+    )
+
+
+def begun_run(options: LoadOptions, speculative: bool) -> RunRecord:
+    """What is known of a send before it has numbers; all that is left of it when the program
+    ends meanwhile."""
+    return RunRecord(
+        model=display_name(options.model_path),
+        model_path=options.model_path,
+        backend=str(options.backend),
+        speculative=speculative,
+        engine_version=LIBRARY_VERSION,
+        reason=FinishReason.ERROR,
+    )
+
+
+def failed_run(
+    begun: RunRecord, told: RunRecord | None, elapsed_s: float, batch: TextBatch | None
+) -> RunRecord:
+    """The record of a send that failed: with the time by our own clock (seconds) and what the
+    last piece of text says. `told` is what the engine said itself, if it said anything."""
+    tokens = None
+    if batch is not None:
+        tokens = batch.tokens if begun.speculative else batch.steps or None
+    record = msgspec.structs.replace(
+        begun,
+        finished=time.time(),
+        elapsed_s=elapsed_s,
+        ttft_s=None if batch is None else batch.first_s,
+        decode_tokens=tokens,
+    )
+    if told is None:
+        return record
+    return msgspec.structs.replace(
+        record,
+        engine_version=told.engine_version,
+        context_used=told.context_used,
+        context_total=told.context_total,
+        resumed=told.resumed,
+        unseen=told.unseen,
     )
 
 

@@ -16,7 +16,7 @@ STOP_REASONS: dict[FinishReason, str] = {
     FinishReason.LIMIT: "output limit",
     FinishReason.CONTEXT_FULL: "context full",
     FinishReason.TOOL_CALLS: "tool call",
-    FinishReason.ERROR: "error",
+    FinishReason.ERROR: "failed",
 }
 
 STATUS_MARKS: dict[str, str] = {

@@ -27,6 +27,7 @@ from app.conversation import ChatSettings, Node, TurnStatus
 from app.engine_state import Phase
 from app.gui import Program
 from engine.types import SpecMode
+from ui import format as fmt
 from ui.conversation_page import ConversationPage
 from ui.dialogs import AskDialog, confirm
 from ui.load_dialog import LoadDialog
@@ -219,6 +220,13 @@ async def dying(me: Person) -> None:
     assert told.text.startswith("Tandem demo on CPU ended with signal 9 (killed).")
     assert "Your conversation is safe." in told.text
     cut = me.last()
+    shown = me.page.transcript.turn(cut.id)
+    assert shown is not None
+    assert shown.footer is not None, "how it was made is kept"
+    assert (shown.footer.backend, shown.footer.stop_reason) == ("CPU", "failed")
+    assert dict(shown.footer.details)["Model"] == "Tandem demo"
+    assert dict(shown.footer.details)["decode tok/s"] == fmt.DASH
+    assert dict(shown.footer.details)["Time"] != f"{fmt.DASH} s"
     me.type("still here")
     await me.press("Restart engine")
     await me.ready()

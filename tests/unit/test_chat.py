@@ -23,8 +23,10 @@ from app.conversation import (
     messages,
 )
 from app.engine_service import EngineService
+from app.turn_views import run_details, turn_view
 from engine.errors import LoadError
 from engine.types import (
+    LIBRARY_VERSION,
     AudioPart,
     Backend,
     FinishReason,
@@ -47,6 +49,7 @@ from tests.fakes.scripted_engine import (
     Wait,
     scripted_info,
 )
+from ui.format import DASH
 
 OPTIONS = LoadOptions(model_path="/models/a.litertlm")
 
@@ -291,6 +294,54 @@ def test_a_crash_keeps_the_partial_text() -> None:
         assert (await bench.ask("again")).status is TurnStatus.DONE
 
     run(ScriptedEngine([[Say("half"), Crash()]]), body)
+
+
+def test_a_failed_answer_keeps_how_it_was_made() -> None:
+    engine = ScriptedEngine([[Say("one"), Say(" two"), Fail("send_failed", "x")], [Crash()]])
+
+    async def body(b: Bench) -> None:
+        answer = await b.ask("question")
+        record = answer.run
+        assert record is not None
+        assert (record.model, record.model_path) == ("a", OPTIONS.model_path)
+        assert (record.backend, record.speculative) == ("cpu", False)
+        assert record.engine_version == LIBRARY_VERSION
+        assert record.reason is FinishReason.ERROR
+        assert record.finished > 0
+        assert record.elapsed_s is not None
+        assert record.decode_tokens == 2
+        assert record.decode_tps is None
+        shown = dict(run_details(record))
+        assert shown["Stop reason"] == "failed"
+        assert shown["Model"] == "a"
+        assert shown["decode tok/s"] == shown["Prompt tokens"] == DASH
+        killed = await b.ask("again")
+        assert killed.run is not None
+        assert killed.run.decode_tokens is None
+        assert killed.run.elapsed_s is not None
+        assert dict(run_details(killed.run))["Answer tokens"] == DASH
+        view = turn_view(b.chat, killed)
+        assert view.footer is not None
+        assert view.footer.stop_reason == "failed"
+
+    run(engine, body)
+
+
+def test_an_answer_under_way_already_tells_how_it_is_made() -> None:
+    engine = ScriptedEngine([[Say("one"), Wait(60), Finish()]])
+
+    async def body(b: Bench) -> None:
+        b.chat.send("question")
+        await b.reach(ChatState.DECODING)
+        answer = b.chat.conversation.path()[-1]
+        assert answer.run is not None, "what is left when the program is killed now"
+        assert (answer.run.model, answer.run.finished) == ("a", 0.0)
+        assert turn_view(b.chat, answer).footer is None
+        b.chat.stop()
+        await b.chat.wait()
+        assert answer.run.reason is FinishReason.STOPPED
+
+    run(engine, body)
 
 
 def test_load_failure_and_no_model_are_failures_of_the_turn() -> None:
