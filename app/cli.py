@@ -7,6 +7,7 @@ work without Qt. Exit codes: 0 done, 1 failed with one readable line on stderr, 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -156,12 +157,15 @@ def _window(file: str | None) -> int:
         return fail(qt_check.sentence(missing))
     if not display_check.answers():
         return _instead(f"The display {os.environ.get('DISPLAY')} does not answer", file)
+    gc.disable()  # nothing an import makes is garbage, and looking for it takes a tenth of it
     try:
         from app import gui
     except ImportError as problem:
         if not (problem.name or "").startswith(("PySide6", "shiboken6", "qasync")):
             raise
         return _instead(f"Qt is not usable ({problem})", file)
+    finally:
+        gc.enable()
     return gui.main(file)
 
 

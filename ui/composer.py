@@ -262,7 +262,7 @@ class Composer(QFrame):
         return self._view
 
     def set_view(self, view: ComposerView) -> None:
-        self._view = view
+        before, self._view = self._view, view
         self.send.setVisible(not view.busy)
         self.send.setEnabled(view.can_send)
         self.stop.setVisible(view.busy)
@@ -272,7 +272,7 @@ class Composer(QFrame):
         self.attach.setEnabled(bool(view.attach))
         self.attach.setToolTip(tip(view.attach_reason if not view.attach else strings.ATTACH))
         self.spec.setVisible(view.spec.available)
-        if view.spec.available:
+        if view.spec.available and view.spec != before.spec:
             self._fill_spec_menu()
 
     def _fill_spec_menu(self) -> None:

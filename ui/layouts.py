@@ -26,6 +26,7 @@ class FlowLayout(QLayout):
         self._gap = gap
         self._line_gap = line_gap
         self._heights: dict[int, int] = {}
+        self._placed: QRect | None = None
         self.push_from = -1
         self.setContentsMargins(0, 0, 0, 0)
 
@@ -39,6 +40,7 @@ class FlowLayout(QLayout):
 
     def addItem(self, item: QLayoutItem) -> None:
         self._items.append(item)
+        self.invalidate()
 
     def insert_widget(self, index: int, widget: QWidget) -> None:
         """Adds `widget` before the item at `index`; what is pushed right stays so."""
@@ -55,6 +57,7 @@ class FlowLayout(QLayout):
         return self._items[index] if 0 <= index < len(self._items) else None
 
     def takeAt(self, index: int) -> QLayoutItem | None:
+        self.invalidate()
         return self._items.pop(index) if 0 <= index < len(self._items) else None
 
     def expandingDirections(self) -> Qt.Orientation:
@@ -65,6 +68,7 @@ class FlowLayout(QLayout):
 
     def invalidate(self) -> None:
         self._heights.clear()
+        self._placed = None
         super().invalidate()
 
     def heightForWidth(self, width: int) -> int:
@@ -86,8 +90,12 @@ class FlowLayout(QLayout):
         )
 
     def setGeometry(self, rect: QRect) -> None:
+        """Places the items, unless they stand there already: the layouts around place it
+        forty times a message."""
         super().setGeometry(rect)
-        self._arrange(rect, test=False)
+        if rect != self._placed:
+            self._placed = QRect(rect)
+            self._arrange(rect, test=False)
 
     def _lines(self, width: int) -> list[list[tuple[int, QLayoutItem]]]:
         lines: list[list[tuple[int, QLayoutItem]]] = [[]]

@@ -41,8 +41,9 @@ class Steps:
         self.window.select_tab("chat")
         for chat in list(self.services.chats.chats):
             self.services.chats.close(chat.key)
-        self.services.chats.new_chat(SHORT)
+        self.me.chat.change_settings(SHORT)  # closing the last one opened an empty one
         self.asked = 0
+        await self.me.until(lambda: self.program.history.ready)
         await asyncio.sleep(seconds)
 
     async def ask(self) -> None:

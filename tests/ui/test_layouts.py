@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 
+import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QLabel, QLayout, QLayoutItem, QVBoxLayout, QWidget
@@ -87,3 +88,39 @@ def test_a_flow_gives_its_items_back(qtbot: QtBot) -> None:
     labels[2].setParent(None)
     assert flow.widgets() == labels[3:]
     assert flow.count() == 1
+
+
+def test_a_flow_is_placed_again_only_after_a_change(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed: list[int] = []
+    place = FlowLayout._place
+
+    def count(self: FlowLayout, *args: object) -> None:
+        placed.append(self.count())
+        place(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(FlowLayout, "_place", count)
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    flow = FlowLayout(widget)
+    words = QLabel("words")
+    flow.addWidget(words)
+    widget.resize(400, 60)
+    widget.show()
+    settle()
+    before = len(placed)
+    flow.setGeometry(flow.geometry())
+    assert len(placed) == before
+    at = words.width()
+    words.setText("many more words than before")
+    settle()
+    assert len(placed) > before
+    assert words.width() > at
+    other = QLabel("one more")
+    flow.addWidget(other)
+    settle()
+    assert other.x() > words.x() + words.width()
+    words.hide()
+    settle()
+    assert other.x() == 0
