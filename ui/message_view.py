@@ -67,8 +67,6 @@ class MessageView(TurnText):
             self._bubble = self._make_bubble()
         else:
             self._column.addWidget(self.words)
-            self.footer = Footer(self._make_actions())
-            self._column.addWidget(self.footer)
         self._show(view, first=True)
 
     # Building
@@ -102,6 +100,14 @@ class MessageView(TurnText):
         self._again = flat_button(strings.REGENERATE, lambda: self.act("regenerate"))
         return [copy, self._again, self._more]
 
+    def _with_footer(self) -> Footer:
+        """The footer of an answer: made when it is first needed, not before the first word."""
+        if self.footer is None:
+            self.footer = Footer(self._make_actions())
+            self._again.setEnabled(not self._busy)
+            self._column.addWidget(self.footer)
+        return self.footer
+
     def _show_versions(self, index: int, count: int) -> None:
         """The switch is made for the few turns that have versions."""
         if self._versions is None:
@@ -110,17 +116,17 @@ class MessageView(TurnText):
             self._versions = VersionSwitch()
             self._versions.stepped.connect(lambda s: self.act("later" if s > 0 else "earlier"))
             self._versions.setEnabled(not self._busy)
-            if self.footer is not None:
-                self.footer.add_action(self._versions)
-            else:
+            if self._is_user:
                 self._bubble_actions.insertWidget(1, self._versions)
+            else:
+                self._with_footer().add_action(self._versions)
         self._versions.set_version(index, count)
 
     def _show_continue(self, on: bool) -> None:
-        if self._continue is None and on and self.footer is not None:
+        if self._continue is None and on:
             self._continue = flat_button(strings.CONTINUE, lambda: self.act("continue"))
             self._continue.setEnabled(not self._busy)
-            self.footer.add_action(self._continue, first=True)
+            self._with_footer().add_action(self._continue, first=True)
         if self._continue is not None:
             self._continue.setVisible(on)
 
@@ -152,7 +158,7 @@ class MessageView(TurnText):
             self._versions.setEnabled(not busy)
         if self._is_user:
             self._edit.setEnabled(not busy)
-        else:
+        elif self.footer is not None:
             self._again.setEnabled(not busy)
             if self._continue is not None:
                 self._continue.setEnabled(not busy)
@@ -174,10 +180,12 @@ class MessageView(TurnText):
         self._show_error(view)
         self._show_waiting(view)
         self._show_versions(view.version_index, view.version_count)
-        if self.footer is not None:
-            self.footer.set_view(view.footer)
-            self.footer.setVisible(not streaming)
-            self._show_continue(view.can_continue)
+        if not self._is_user:
+            if not streaming or self.footer is not None:
+                footer = self._with_footer()
+                footer.set_view(view.footer)
+                footer.setVisible(not streaming)
+                self._show_continue(view.can_continue)
             self.words.set_caret(streaming and (bool(view.text) or self.words.has_text()))
         self._name()
 
