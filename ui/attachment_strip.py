@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from ui import format as fmt
 from ui import strings_history as words
 from ui.controls import ElidedLabel, icon_button, label
+from ui.focus_kept import focus_kept
 from ui.icons import icon
 from ui.layouts import FlowLayout
 from ui.theme import theme
@@ -99,6 +100,10 @@ class AttachmentStrip(QWidget):
         return tuple(c.view for c in self._chips)
 
     def set_items(self, items: Sequence[AttachmentView]) -> None:
+        with focus_kept(self):
+            self._fill(items)
+
+    def _fill(self, items: Sequence[AttachmentView]) -> None:
         for chip in self._chips:
             self._flow.removeWidget(chip)
             chip.hide()

@@ -23,6 +23,7 @@ from ui import strings
 from ui.choice_cards import ChoiceRow
 from ui.controls import ElidedLabel, button, hline, label
 from ui.dialog_size import open_at
+from ui.focus_kept import focus_kept
 from ui.model_views import CacheRowView, StorageView
 
 
@@ -120,6 +121,10 @@ class StorageDialog(QDialog):
         return self._view
 
     def set_view(self, view: StorageView) -> None:
+        with focus_kept(self):
+            self._fill(view)
+
+    def _fill(self, view: StorageView) -> None:
         self._view = view
         for old in self._made:
             old.setParent(None)
@@ -146,6 +151,7 @@ class StorageDialog(QDialog):
     def _place(self, target: QVBoxLayout, widgets: Sequence[QWidget]) -> None:
         for widget in widgets:
             target.addWidget(widget)
+            widget.show()  # not only when the layout comes to it: it may get the focus
             self._made.append(widget)
 
     def _folder_row(self, path: str, note: str, removable: bool) -> QWidget:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
@@ -92,6 +92,7 @@ class ChoiceRow(QWidget):
         card = ChoiceCard(title, text, enabled)
         card.chosen.connect(lambda: self.changed.emit(key))
         self._group.addButton(card.radio)
+        card.radio.installEventFilter(self)
         self._cards[key] = card
         self._row.addWidget(card, 1)
         return card
@@ -104,3 +105,17 @@ class ChoiceRow(QWidget):
 
     def set_value(self, key: str) -> None:
         self._cards[key].set_checked(True)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Up and Down choose as Left and Right do: who does not see the cards cannot know that
+        they stand side by side."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
+            able = [c.radio for c in self._cards.values() if c.radio.isEnabled()]
+            if step is not None and watched in able:
+                at = able.index(watched) + step
+                if 0 <= at < len(able):
+                    able[at].setFocus(Qt.FocusReason.TabFocusReason)
+                    able[at].click()
+                return True
+        return super().eventFilter(watched, event)

@@ -14,8 +14,10 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDialog,
+    QFrame,
     QHBoxLayout,
     QPlainTextEdit,
+    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -24,6 +26,7 @@ from ui import strings
 from ui import strings_report as words
 from ui.controls import button, label
 from ui.dialog_size import open_at
+from ui.theme import theme
 
 
 class CrashDialog(QDialog):
@@ -38,8 +41,9 @@ class CrashDialog(QDialog):
         self.setModal(True)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._texts: list[str] = []
-        body = QVBoxLayout(self)
-        body.setContentsMargins(24, 20, 24, 20)
+        page = QWidget()
+        body = QVBoxLayout(page)
+        body.setContentsMargins(24, 20, 24, 12)
         body.setSpacing(12)
         body.addWidget(label(words.TITLE, "title"))
         body.addWidget(label(words.TEXT, "", wrap=True))
@@ -63,7 +67,7 @@ class CrashDialog(QDialog):
         self.preview.setReadOnly(True)
         self.preview.setProperty("kind", "field")
         self.preview.setAccessibleName(words.PREVIEW)
-        self.preview.setMinimumHeight(80)
+        self.preview.setMinimumHeight(theme().px(100))
         body.addWidget(self.preview, 1)
         row = QHBoxLayout()
         row.addStretch(1)
@@ -71,7 +75,16 @@ class CrashDialog(QDialog):
         self.save = button(words.SAVE, "primary", self.save_requested.emit)
         self.save.setDefault(True)
         row.addWidget(self.save)
-        body.addLayout(row)
+        row.setContentsMargins(24, 0, 24, 16)
+        area = QScrollArea()  # with large text all of it is taller than a small screen
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidget(page)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(area, 1)
+        outer.addLayout(row)
         open_at(self, 600, 520)
 
     def set_files(self, files: Sequence[tuple[str, str]]) -> None:

@@ -75,6 +75,8 @@ class AskPage(QWidget):
         self.input.setPlaceholderText(words.QUESTION_HINT)
         self.input.setAccessibleName(words.QUESTION_NAME)
         self.input.returnPressed.connect(self._on_return)
+        # The card goes with its buttons; who answered goes on here.
+        self.log.consent_answered.connect(lambda _id, _answer: self.input.setFocus())
         self.send = button(words.ASK, "primary", self._on_send)
         self.clear = flat_button(words.CLEAR, self._on_clear)
         row = QHBoxLayout()

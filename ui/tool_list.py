@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from ui import format as fmt
 from ui import tool_strings as words
 from ui.controls import Card, button, flat_button, icon_button, label, pill, section_label
+from ui.focus_kept import focus_kept
 from ui.theme import theme
 from ui.tool_page import PageArea, TallPage
 from ui.tool_views import ToolGroupView, ToolView
@@ -128,6 +129,10 @@ class ToolList(PageArea):
             self._set_switches(groups)
             return
         self._groups = groups
+        with focus_kept(self):
+            self._fill(groups)
+
+    def _fill(self, groups: tuple[ToolGroupView, ...]) -> None:
         opened = {n for n, r in self.rows.items() if r.show_schema.isChecked()}
         place = self.verticalScrollBar().value()
         self.servers.setParent(None)

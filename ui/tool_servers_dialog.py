@@ -19,6 +19,7 @@ from ui import strings
 from ui import tool_strings as words
 from ui.controls import Card, button, flat_button, label, pill
 from ui.dialog_size import open_at
+from ui.focus_kept import focus_kept
 from ui.theme import theme
 from ui.tool_page import PageArea, TallPage
 from ui.tool_views import ServerView
@@ -134,6 +135,10 @@ class ServersDialog(QDialog):
         if servers == self._servers:
             return
         self._servers = servers
+        with focus_kept(self):
+            self._fill(servers)
+
+    def _fill(self, servers: tuple[ServerView, ...]) -> None:
         self.form.taken = frozenset(s.name for s in servers)
         self._list.removeWidget(self.form)
         while (item := self._list.takeAt(0)) is not None:
@@ -145,6 +150,7 @@ class ServersDialog(QDialog):
         for server in servers:
             self.rows[server.name] = self._row(server)
             self._list.addWidget(self.rows[server.name])
+            self.rows[server.name].show()
         self._list.addWidget(self.form)
         self.form.show()
         self._list.addStretch(1)

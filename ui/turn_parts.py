@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QPaintEvent, QPixmap
+from PySide6.QtGui import QPaintEvent, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
@@ -200,6 +200,10 @@ class GhostButton(QToolButton):
             super().paintEvent(event)
 
 
+LEAST_NUMBERS = 220
+"""px the numbers under an answer want beside its actions, before scaling."""
+
+
 class Footer(QWidget):
     """Numbers of an answer on the left, its actions on the right; both small and muted."""
 
@@ -212,21 +216,34 @@ class Footer(QWidget):
         left = QVBoxLayout()  # the first line of figures stands level with the actions
         left.setContentsMargins(0, theme().px(3), 0, 0)
         left.addWidget(numbers)
-        self._right = right = QHBoxLayout()
-        right.setSpacing(2)
+        self._actions = QWidget()
+        self._right = FlowLayout(self._actions, gap=2, line_gap=2)
+        self._right.push_from = 0
         for widget in actions:
-            right.addWidget(widget)
+            self._right.addWidget(widget)
             widget.installEventFilter(self)
-        ways = QBoxLayout.Direction
-        wide = theme().scale <= 1.3
-        row = QBoxLayout(ways.LeftToRight if wide else ways.TopToBottom, self)
+        row = self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(6 if wide else 2)
+        row.setSpacing(6)
         row.addLayout(left, 1)
-        row.addLayout(right)
-        row.setAlignment(right, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
+        row.addWidget(self._actions, 0, Qt.AlignmentFlag.AlignTop)
         self._parts: list[QLabel] = []
         self._view: FooterView | None = None
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The actions stand under the numbers where beside them they would be squeezed."""
+        super().resizeEvent(event)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        ways = QBoxLayout.Direction
+        numbers = theme().px(LEAST_NUMBERS) if self._parts else 0
+        needed = self._right.sizeHint().width() + numbers
+        way = ways.TopToBottom if needed > self.width() else ways.LeftToRight
+        if way != self._row.direction():
+            self._row.setDirection(way)
+            self._row.setSpacing(2 if way == ways.TopToBottom else 6)
+            self.updateGeometry()
 
     def set_lit(self, on: bool) -> None:
         """Stronger while the mouse is over the answer or an action has the focus."""
@@ -247,7 +264,8 @@ class Footer(QWidget):
 
     def add_action(self, widget: QWidget, first: bool = False) -> None:
         widget.installEventFilter(self)
-        self._right.insertWidget(0 if first else self._right.count(), widget)
+        self._right.insert_widget(0 if first else self._right.count(), widget)
+        self._right.push_from = 0
 
     def set_view(self, view: FooterView | None) -> None:
         if view == self._view:
@@ -270,6 +288,7 @@ class Footer(QWidget):
         for part in self._parts:
             self._flow.addWidget(part)
         self.setAccessibleName(view.text() if view is not None else "")
+        self._arrange()
         self.updateGeometry()
 
 

@@ -21,10 +21,15 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
     QLineEdit,
+    QListWidget,
     QPlainTextEdit,
     QScrollBar,
     QSlider,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionComboBox,
     QTabBar,
+    QTableWidget,
     QTextEdit,
     QToolButton,
     QWidget,
@@ -207,6 +212,16 @@ def seen_part(widget: QWidget) -> QRect:
     return area
 
 
+def in_scrolled_tabs(widget: QWidget) -> bool:
+    """A part of a tab in a row that is longer than its room: arrows bring the rest."""
+    at = widget.parentWidget()
+    while at is not None and not isinstance(at, QTabBar):
+        at = at.parentWidget()
+    if not isinstance(at, QTabBar):
+        return False
+    return sum(at.tabRect(n).width() for n in range(at.count())) > at.width()
+
+
 def cut(top: QWidget, slack: int = 2) -> list[str]:
     """Labels, buttons and fields that have less room than their words need."""
     out = []
@@ -230,14 +245,57 @@ def cut(top: QWidget, slack: int = 2) -> list[str]:
             short.append(f"width {widget.width()} < {need_w}")
         if widget.height() + slack < need_h:
             short.append(f"height {widget.height()} < {need_h}")
-        part = seen_part(widget)
+        part = widget.rect() if in_scrolled_tabs(widget) else seen_part(widget)
         if part.width() + slack < min(widget.width(), max(need_w, 1)):
             short.append(f"only {part.width()} of {widget.width()} px wide is seen")
         if part.height() + slack < min(widget.height(), need_h):
             short.append(f"only {part.height()} of {widget.height()} px high is seen")
         if short:
             out.append(f"{', '.join(short)}: {what(widget)}")
+    return out + shortened(top)
+
+
+def shortened(top: QWidget) -> list[str]:
+    """Words that lists, tables, tabs and fields paint with fewer letters than they have, where
+    nothing tells the rest (no tooltip)."""
+    out = []
+    for widget in shown(top):
+        measure = widget.fontMetrics().horizontalAdvance
+        for text, room, tip in painted(widget):
+            if text and measure(text) > room + 2 and not tip:
+                out.append(f"shortened to {room} px: {text[:40]!r} in {what(widget)}")
     return out
+
+
+def painted(widget: QWidget) -> Iterator[tuple[str, int, str]]:
+    """(text, width it has, tooltip) of what a widget paints itself."""
+    if isinstance(widget, QTabBar):
+        for n in range(widget.count()):
+            sides = (QTabBar.ButtonPosition.LeftSide, QTabBar.ButtonPosition.RightSide)
+            beside = sum(b.width() for s in sides if (b := widget.tabButton(n, s)) is not None)
+            yield widget.tabText(n), widget.tabRect(n).width() - beside, widget.tabToolTip(n)
+    elif isinstance(widget, QTableWidget):
+        for c in range(widget.columnCount()):
+            head = widget.horizontalHeaderItem(c)
+            if head is not None:
+                yield head.text(), widget.columnWidth(c), head.toolTip()
+            for r in range(widget.rowCount()):
+                if (item := widget.item(r, c)) is not None and not widget.isRowHidden(r):
+                    yield item.text(), widget.columnWidth(c), item.toolTip()
+    elif isinstance(widget, QListWidget):
+        plain = type(widget.itemDelegate()) is QStyledItemDelegate
+        for n in range(widget.count()) if plain else ():
+            item = widget.item(n)
+            yield item.text(), widget.visualItemRect(item).width() - 8, item.toolTip()
+    elif isinstance(widget, QComboBox):
+        option = QStyleOptionComboBox()
+        widget.initStyleOption(option)
+        room = widget.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox, option,
+            QStyle.SubControl.SC_ComboBoxEditField, widget)  # fmt: skip
+        yield widget.currentText(), room.width(), widget.toolTip()
+    elif isinstance(widget, QLineEdit) and not widget.text():
+        yield widget.placeholderText(), widget.width() - 12, ""
 
 
 def overlapping(top: QWidget) -> list[str]:
