@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject
 from app import presets
 from app.load_view import load_view
 from app.notices import Action, Notice
-from engine.types import SpecMode
+from engine.types import LoadOptions, ModelInfo, SpecMode
 from ui import strings
 from ui import strings_history as words
 from ui.chat_settings_panel import NARROW, WIDTH, ChatSettingsPanel
@@ -24,7 +24,7 @@ from ui.dialogs import ask_text
 from ui.generation_block import GenerationValues, GenerationView
 from ui.main_window import MainWindow
 from ui.theme import theme
-from ui.views import LoadChoice, LoadDialogView
+from ui.views import LoadChoice, LoadDialogView, SpecChoice
 
 if TYPE_CHECKING:
     from app.services import Services
@@ -46,6 +46,7 @@ class InspectorController(QObject):
         window.chat.set_inspector(self.panel)
         self.panel.close_requested.connect(self.panel.hide)
         self.panel.generation.changed.connect(self._on_generation)
+        self.panel.generation.spec_changed.connect(self._on_spec)
         self.panel.load.applied.connect(lambda choice: run(self._apply(choice)))
         self.panel.preset_applied.connect(self._apply_preset)
         self.panel.preset_save_requested.connect(lambda: run(self._save_preset()))
@@ -111,6 +112,7 @@ class InspectorController(QObject):
                     ),
                     supports_thinking=None if info is None else info.supports_thinking,
                     supports_tools=None if info is None else info.supports_tools,
+                    spec=self._spec(chat.settings.spec, info, options),
                     speculating=options is not None and chat.speculative_for(info, options.backend),
                 )
             )
@@ -120,6 +122,15 @@ class InspectorController(QObject):
                 settings.default_preset,
             )
         self.panel.set_load(self._load_view())
+
+    def _spec(
+        self, mode: SpecMode, info: ModelInfo | None, options: LoadOptions | None
+    ) -> SpecChoice:
+        """The choice as the box shows it: only for a file with a drafter."""
+        if info is None or options is None or not info.supports_mtp:
+            return SpecChoice()
+        measured = self._services.models.flow.measured(info.path, options.backend)
+        return SpecChoice(available=True, mode=mode, texts=measured)
 
     def _load_view(self) -> LoadDialogView | None:
         options, info = self._services.models.picked, self._chats.info()
@@ -157,6 +168,11 @@ class InspectorController(QObject):
                     tools=values.tools,
                 )
             )
+
+    def _on_spec(self, mode: str) -> None:
+        chat = self._chats.current()
+        if chat is not None:
+            self._chats.set_spec(chat.key, SpecMode(mode))
 
     async def _apply(self, choice: LoadChoice) -> None:
         options = self._services.models.picked

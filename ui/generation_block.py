@@ -1,4 +1,5 @@
-"""Generation settings of the inspector: system prompt, sampler, limits, thinking, tools.
+"""Generation settings of the inspector: system prompt, speculation, sampler, limits, thinking,
+tools.
 
 They belong to one conversation and count from its next message on. Every valid change is
 emitted by itself after a short pause; a bad value is said beside its field and not emitted.
@@ -10,18 +11,28 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QCheckBox, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
-from engine.types import Sampling
+from engine.types import Sampling, SpecMode
+from ui import format as fmt
+from ui import strings
 from ui import strings_history as words
 from ui.controls import label
 from ui.file_drops import let_files_through
 from ui.number_field import NumberField
 from ui.theme import theme
+from ui.views import SpecChoice
 
 DELAY_MS = 350
 MOST_TOKENS = 1_048_576
 DEFAULT_SAMPLING = Sampling()
+NO_CHOICE = SpecChoice()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +48,22 @@ class GenerationValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationView:
-    """`supports_…` None: no model loaded, nothing is known. `speculating`: what the next
-    message will use."""
+    """`supports_…` None: no model loaded, nothing is known. `spec` is what the box shows too;
+    `speculating`: what the next message will use."""
 
     values: GenerationValues = GenerationValues()
     supports_thinking: bool | None = None
     supports_tools: bool | None = None
+    spec: SpecChoice = NO_CHOICE
     speculating: bool = False
 
 
 class GenerationBlock(QWidget):
-    """`changed(GenerationValues)` after each valid edit."""
+    """`changed(GenerationValues)` after each valid edit; `spec_changed` at once."""
 
     changed = Signal(GenerationValues)
+    spec_changed = Signal(str)
+    """The value of a `SpecMode`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,6 +75,19 @@ class GenerationBlock(QWidget):
         self.system.setAccessibleName(words.SYSTEM_PROMPT)
         self.system.setPlaceholderText(words.SYSTEM_HINT)
         self.system.setTabChangesFocus(True)
+        self.spec = QComboBox()
+        self.spec.setAccessibleName(words.SPECULATIVE)
+        self.spec.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.spec.setMinimumContentsLength(4)
+        self.spec.setToolTip(fmt.tip(strings.SPEC_EXPLAINED))
+        for mode in SpecMode:
+            self.spec.addItem(strings.SPEC_MODES[mode], str(mode))
+        self.spec.activated.connect(lambda at: self.spec_changed.emit(self.spec.itemData(at)))
+        self.spec_name = label(words.SPECULATIVE, wrap=True)
+        self.spec_name.setBuddy(self.spec)
+        self.spec_text = label("", "small", wrap=True)
         self.no_effect = label(words.NO_EFFECT, "warn", wrap=True)
         self.temperature = NumberField(words.TEMPERATURE, 0, 5)
         self.top_p = NumberField(words.TOP_P, 0.01, 1)
@@ -105,6 +132,7 @@ class GenerationBlock(QWidget):
             self.repetition,
             self.budget,
         )
+        self.idle_while_speculating = (self.temperature, self.top_p, self.top_k, self.seed)
         self._lay_out()
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -129,6 +157,8 @@ class GenerationBlock(QWidget):
         name.setBuddy(self.system)
         body.addWidget(name)
         body.addWidget(self.system)
+        for widget in (self.spec_name, self.spec, self.spec_text):
+            body.addWidget(widget)
         body.addWidget(self.no_effect)
         for field in self.numbers[:-1]:
             body.addWidget(field)
@@ -164,12 +194,21 @@ class GenerationBlock(QWidget):
         self.budget.set_value(view_values.thinking_budget)
         self.tools.setChecked(view_values.tools)
         self._filling = False
-        self.no_effect.setVisible(view.speculating)
+        self._show_spec(view)
         self.thinking.setVisible(bool(view.supports_thinking))
         self.no_thinking.setVisible(view.supports_thinking is False)
         self.tools.setVisible(bool(view.supports_tools))
         self.no_tools.setVisible(view.supports_tools is False)
         self._show_budget()
+
+    def _show_spec(self, view: GenerationView) -> None:
+        for widget in (self.spec, self.spec_name, self.spec_text):
+            widget.setVisible(view.spec.available)
+        self.spec.setCurrentIndex(self.spec.findData(str(view.spec.mode)))
+        self.spec_text.setText(view.spec.text_of(view.spec.mode))
+        self.no_effect.setVisible(view.speculating)
+        for field in self.idle_while_speculating:
+            field.set_idle(view.speculating)
 
     def _show_budget(self) -> None:
         self.budget.setVisible(bool(self._view.supports_thinking) and self.thinking.isChecked())

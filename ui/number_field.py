@@ -33,6 +33,7 @@ class NumberField(QWidget):
         self._low, self._high = low, high
         self._whole, self._optional = whole, optional
         self._kept: float | None = None if optional else low
+        self._name, self._idle = name, False
         self.field = QLineEdit()
         let_files_through(self.field)
         self.field.setAccessibleName(name)
@@ -79,6 +80,12 @@ class NumberField(QWidget):
         self._low, self._high = low, high
         self._show_problem()
 
+    def set_idle(self, on: bool) -> None:
+        """Says that what is in the field has no effect now; it can be edited all the same."""
+        self._idle = on
+        self.name.setText(words.NO_EFFECT_FIELD.format(name=self._name) if on else self._name)
+        self._show_problem()
+
     def set_value(self, value: float | None) -> None:
         """Shows a value; a field in which a person is typing something wrong is replaced."""
         self._kept = value
@@ -117,7 +124,7 @@ class NumberField(QWidget):
         problem = self.problem_of(self.field.text())
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
-        self.field.setAccessibleDescription(problem)
+        self.field.setAccessibleDescription(problem or (words.NO_EFFECT_WHY if self._idle else ""))
         restyle(self.field, invalid=bool(problem))
 
     def _on_edited(self, text: str) -> None:

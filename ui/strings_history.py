@@ -171,6 +171,9 @@ NO_EFFECT = (
     "Speculation is on: temperature, top-p, top-k and seed have no effect, because drafting and "
     "checking pick the most likely token."
 )
+NO_EFFECT_FIELD = "{name} (no effect)"
+NO_EFFECT_WHY = "Has no effect while speculation is on."
+SPECULATIVE = "Speculative decoding"
 THINKING_SWITCH = "Let the model think first"
 THINKING_BUDGET = "Thinking budget"
 THINKING_BUDGET_NONE = "no limit"

@@ -314,6 +314,16 @@ async def settings(me: Person) -> None:
     assert panel.isVisible()
     panel.generation.system.setPlainText("Answer in one sentence.")
     await me.until(lambda: me.chat.settings.system == "Answer in one sentence.")
+    choice, box = panel.generation.spec, me.page.composer
+    assert choice.isVisible()
+    choice.setCurrentIndex(choice.findData("on"))
+    choice.activated.emit(choice.currentIndex())
+    assert me.chat.settings.spec is SpecMode.ON
+    assert box.view().spec.mode is SpecMode.ON
+    assert panel.generation.no_effect.isVisible()
+    me.page.spec_changed.emit("off")
+    assert choice.currentData() == "off"
+    assert not panel.generation.no_effect.isVisible()
     panel.load.context.field.setText("512")
     panel.load.context.field.textEdited.emit("512")
     assert panel.load.apply.isVisible()

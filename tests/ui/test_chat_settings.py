@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app import settings_controller
-from engine.types import Backend, Sampling
+from engine.types import Backend, Sampling, SpecMode
 from tests.fakes.pictures import png
 from ui import print_view, shortcuts_page
 from ui import strings_history as words
@@ -22,7 +23,7 @@ from ui.load_block import LoadBlock
 from ui.log_dialog import LogDialog, LogText
 from ui.number_field import NumberField
 from ui.settings_dialog import SettingsDialog, SettingsView
-from ui.views import AttachmentView, BackendChoice, LoadChoice, LoadDialogView
+from ui.views import AttachmentView, BackendChoice, LoadChoice, LoadDialogView, SpecChoice
 
 LOAD = LoadDialogView(
     model="demo",
@@ -127,6 +128,40 @@ def test_speculation_and_thinking_show_what_counts(qtbot: QtBot) -> None:
     assert block.values().thinking
     block.set_view(GenerationView())
     assert not block.no_thinking.isVisible()
+
+
+def test_speculation_is_chosen_where_the_file_has_a_drafter(qtbot: QtBot) -> None:
+    block = GenerationBlock()
+    qtbot.addWidget(block)
+    block.show()
+    block.set_view(GenerationView())
+    assert not block.spec.isVisible()
+    texts = {SpecMode.ON: "1.42× faster here"}
+    spec = SpecChoice(available=True, mode=SpecMode.OFF, texts=texts)
+    block.set_view(GenerationView(spec=spec))
+    assert block.spec.isVisible()
+    assert block.spec.currentData() == "off"
+    assert block.temperature.name.text() == words.TEMPERATURE
+    chosen: list[str] = []
+    changes: list[GenerationValues] = []
+    block.spec_changed.connect(chosen.append)
+    block.changed.connect(changes.append)
+    block.spec.setFocus()
+    qtbot.keyClick(block.spec, Qt.Key.Key_Down)
+    assert chosen == ["on"]
+    block.set_view(GenerationView(spec=replace(spec, mode=SpecMode.ON), speculating=True))
+    assert block.spec.currentData() == "on"
+    assert block.spec_text.text() == "1.42× faster here"
+    for field in (block.temperature, block.top_p, block.top_k, block.seed):
+        assert "no effect" in field.name.text()
+        assert field.field.accessibleDescription() == words.NO_EFFECT_WHY
+        assert field.isEnabled()
+    assert "no effect" not in block.limit.name.text()
+    block.set_view(GenerationView(spec=spec))
+    assert block.seed.name.text() == words.SEED
+    assert block.seed.field.accessibleDescription() == ""
+    block.flush()
+    assert changes == []
 
 
 def test_the_tools_switch_is_there_when_the_model_can(qtbot: QtBot) -> None:
