@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import time
+from collections.abc import Callable
 
 from engine import memory
 
@@ -32,9 +33,11 @@ def few_arenas() -> None:
 
 
 class FreedMemory:
-    """`look` is called about once a second."""
+    """`look` is called about once a second. `collect` is called before memory is given back:
+    closed pages are cycles, and their texts are free only after them."""
 
-    def __init__(self) -> None:
+    def __init__(self, collect: Callable[[], object]) -> None:
+        self._collect = collect
         self._libc = _glibc()
         self._last = self._low = 0
         self._at = -EVERY_S
@@ -48,6 +51,7 @@ class FreedMemory:
         self._low = min(self._low, size) if self._low else size
         if size < self._low + GROWN or abs(grew) > CALM or now < self._at + EVERY_S:
             return False
+        self._collect()
         self._libc.malloc_trim(0)
         self._at, self._low = now, memory.resident_bytes() or 0
         return True

@@ -27,7 +27,7 @@ class MainThreadGc:
         self._loop = loop
         self._timer: asyncio.TimerHandle | None = None
         self._was_enabled = False
-        self._freed = FreedMemory()
+        self._freed = FreedMemory(gc.collect)
 
     def start(self) -> None:
         self._was_enabled = gc.isenabled()

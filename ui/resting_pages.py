@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer
 
 KEPT = 64
 """Turns that stay widgets out of sight: the whole window of the conversation left last."""
-AFTER_MS = 1500
+AFTER_MS = 500
 AGAIN_MS = 15_000
 """When a conversation could not rest, because an answer is being written."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import pytest
@@ -25,7 +26,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_only_after_growth_and_in_a_calm_moment(clock: list[float]) -> None:
-    freed = FreedMemory()
+    freed = FreedMemory(lambda: None)
     assert not freed.look()
     clock[1] += GROWN - 1
     assert not freed.look()
@@ -36,7 +37,7 @@ def test_only_after_growth_and_in_a_calm_moment(clock: list[float]) -> None:
 
 
 def test_not_too_often_and_not_without_growth_since(clock: list[float]) -> None:
-    freed = FreedMemory()
+    freed = FreedMemory(lambda: None)
     freed.look()
     clock[1] += GROWN
     freed.look()
@@ -53,10 +54,11 @@ def test_not_too_often_and_not_without_growth_since(clock: list[float]) -> None:
     assert freed.look()
 
 
-def test_it_really_comes_back() -> None:
-    freed = FreedMemory()
-    blocks = [bytes(4000) for _ in range(15_000)]
+def test_it_really_comes_back_from_cycles_too() -> None:
+    freed = FreedMemory(gc.collect)
+    blocks: list[object] = [bytes(4000) for _ in range(15_000)]
     kept = blocks[::50]
+    blocks.append(blocks)
     del blocks
     full = memory.resident_bytes() or 0
     freed._last, freed._low = full, 1
