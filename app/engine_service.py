@@ -94,8 +94,8 @@ class EngineService(EngineSlot):
                     await self._load_for(run, options)
                 if run.stop.done():
                     return run.stopped()
-                tell("drafter" if self._loads_drafter(request) else "prefill")
-                outcome = await self._generate(run)
+                phase = "drafter" if self._loads_drafter(request) else "prefill"
+                outcome = await self._generate(run, lambda: tell(phase))
                 self._drafter_in |= outcome.speculative and bool(outcome.text)
                 return outcome
             finally:
@@ -228,7 +228,8 @@ class EngineService(EngineSlot):
         if not load.cancelled() and load.exception() is not None:
             log.info("a load nobody waits for failed: %s", load.exception())
 
-    async def _generate(self, run: Run) -> Outcome:
+    async def _generate(self, run: Run, begun: Callable[[], None]) -> Outcome:
+        """`begun` is called, and the new state told, when the engine has the send already."""
         request = run.request
 
         def work(engine: Engine) -> Outcome:
@@ -237,9 +238,11 @@ class EngineService(EngineSlot):
             return engine.generate(request, self._worker.post_text)
 
         run.started = True
-        self._publish(busy_run=request.run_id)
+        answer = self._worker.submit(work)
         try:
-            outcome = await self._worker.submit(work)
+            begun()
+            self._publish(busy_run=request.run_id)
+            outcome = await answer
         except EngineCrashed as problem:
             if run.stop.done():
                 # It had to be ended because it did not stop, or died while stopping.

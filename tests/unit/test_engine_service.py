@@ -10,6 +10,7 @@ import pytest
 from app.engine_service import EngineService
 from app.engine_state import Phase
 from engine.errors import EngineCrashed, EngineError, LoadError
+from engine.protocol import Engine
 from engine.types import (
     FinishReason,
     GenerateRequest,
@@ -92,6 +93,26 @@ def test_generations_run_in_the_order_asked() -> None:
 
     run(engine, body)
     assert [r.run_id for r in engine.requests] == [1, 2, 3]
+
+
+def test_the_engine_has_a_send_before_anybody_is_told() -> None:
+    """What is shown then takes milliseconds the first word would wait for."""
+    order: list[str] = []
+
+    async def body(service: EngineService) -> None:
+        await service.load(A)
+        submit = service._worker.submit
+
+        def watched(work: Callable[[Engine], object]) -> asyncio.Future[object]:
+            order.append("engine")
+            return submit(work)
+
+        service._worker.submit = watched  # type: ignore[assignment,method-assign]
+        service.on_state = lambda _state: order.append("state")
+        await service.generate(request(1), A, ignore, order.append)
+
+    run(ScriptedEngine(), body)
+    assert order[:3] == ["engine", "prefill", "state"]
 
 
 def test_stop_while_queued_never_reaches_the_engine() -> None:
