@@ -1,7 +1,7 @@
 """Icons as `QIcon`, recoloured from the theme and sharp on every screen.
 
 Icons are drawn at one, two and three times their size, so fractional scale factors pick a
-larger one. The cache is keyed by name, colour and size; a theme change asks for new ones.
+larger one. The cache holds those of the look in force; a theme change asks for new ones.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 import resources
-from ui.theme import svg, theme
+from ui.theme import Tokens, svg, theme
 
 _cache: dict[tuple[str, str, int], QIcon] = {}
+_look: tuple[Tokens, float] | None = None
+"""Colours and text size the cache was made for."""
 
 
 def pixmap(source: str, size: int, ratio: float) -> QPixmap:
@@ -30,7 +32,11 @@ def pixmap(source: str, size: int, ratio: float) -> QPixmap:
 
 def icon(name: str, tint: str = "muted", size: int = 16) -> QIcon:
     """The icon `name` in a token's colour; `size` px before text scaling."""
+    global _look
     look = theme()
+    if _look != (look.tokens, look.scale):
+        _cache.clear()
+        _look = look.tokens, look.scale
     color = look.color(tint).name()
     key = (name, color, look.px(size))
     found = _cache.get(key)
