@@ -87,7 +87,8 @@ async def running(me: Person, heard: Heard) -> None:
         await me.until(lambda: me.services.state.loaded is None)
         await me.ready()
         assert heard.times["loaded_note"] == 1, heard.times
-        assert (await me.ask("And a ship?")).status in FINE
+        answer = await me.ask("And a ship?")
+        assert answer.status in FINE, answer
         await library.removal.copy_in(str(elsewhere))
         assert "could not be copied" in heard.texts["models:copied"]
         await library.library.forget(str(elsewhere))
@@ -99,7 +100,8 @@ async def running(me: Person, heard: Heard) -> None:
         assert heard.times["uncaught"] == 0, heard.texts
     await changes(me)
     assert heard.times["settings_not_saved"] == 1
-    assert (await me.ask("And a raft?")).status in FINE
+    answer = await me.ask("And a raft?")
+    assert answer.status in FINE, answer
     await me.services.history.flush()
     assert not me.services.history.unsaved
 

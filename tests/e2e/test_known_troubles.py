@@ -91,14 +91,19 @@ def test_a_file_known_to_be_faulty_is_told_and_its_text_stays(
     run(engine, body)
 
 
+def waiting(me: Person) -> str:
+    turns = me.page.turns()
+    return turns[-1].waiting if turns else ""
+
+
 def test_the_first_drafting_answer_says_that_the_drafter_loads(run: Run) -> None:
     """Also after each load; an engine that was loaded with it has it already."""
     engine = ScriptedEngine([[Wait(0.3), Say("a")] for _ in range(5)])
 
     async def waits(me: Person) -> str:
         await me.send("Hello")
-        await me.until(lambda: me.page.turns()[-1].waiting in ("prefill", "drafter"))
-        said = me.page.turns()[-1].waiting
+        await me.until(lambda: waiting(me) in ("prefill", "drafter"))
+        said = waiting(me)
         await me.until(lambda: not me.chat.busy)
         return said
 

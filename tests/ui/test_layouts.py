@@ -29,6 +29,11 @@ def made_by_qt() -> list[QLayoutItem]:
     return [o for o in items if not isinstance(o, QLayout) and not shiboken6.createdByPython(o)]
 
 
+def new(before: list[QLayoutItem]) -> list[QLayoutItem]:
+    known = {id(o) for o in before}
+    return [o for o in made_by_qt() if id(o) not in known]
+
+
 def settle() -> None:
     QApplication.processEvents()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -37,15 +42,15 @@ def settle() -> None:
 def test_the_look_finds_what_it_looks_for(qtbot: QtBot) -> None:
     widget = QWidget()
     qtbot.addWidget(widget)
-    before = len(made_by_qt())
+    before = made_by_qt()
     layout = QVBoxLayout(widget)
     layout.addWidget(QLabel("words"))
     layout.itemAt(0)
-    assert len(made_by_qt()) == before + 1
+    assert len(new(before)) == 1
 
 
 def test_pages_that_measure_and_sort_know_no_items_of_qt(qtbot: QtBot) -> None:
-    before = len(made_by_qt())
+    before = made_by_qt()
     tab = ModelsTab()
     qtbot.addWidget(tab)
     tab.show()
@@ -69,7 +74,7 @@ def test_pages_that_measure_and_sort_know_no_items_of_qt(qtbot: QtBot) -> None:
     composer.set_text("x")
     composer.set_compact(True)
     composer._on_submitted()
-    assert len(made_by_qt()) == before
+    assert not new(before)
 
 
 def test_a_flow_gives_its_items_back(qtbot: QtBot) -> None:
