@@ -13,6 +13,7 @@ from app.conversation import Conversation, Node, Role, RunRecord
 from app.history_rows import clean
 from ui import format as fmt
 from ui import strings
+from ui.views import PrintPart
 
 _BAD_IN_NAMES = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]+')
 MAX_NAME_BYTES = 200
@@ -27,9 +28,26 @@ def to_markdown(conversation: Conversation, *, thoughts: bool = False) -> str:
         parts.append("**System prompt**")
         parts.append(_quoted(conversation.settings.system))
     for node in conversation.path():
-        parts.append("---")
-        parts.extend(_turn(node, thoughts))
+        before, text, after = _turn(node, thoughts)
+        parts += ["---", *before, *([text] if text else []), *after]
     return clean("\n\n".join(parts)) + "\n"
+
+
+def print_parts(conversation: Conversation) -> list[PrintPart]:
+    """One conversation for paper: what a person wrote stays as it was typed."""
+    title = fmt.plain(clean(conversation.title), 200) or "Conversation"
+    parts = [PrintPart(title, "title"), PrintPart(f"*{_when(conversation.created)}*")]
+    if conversation.settings.system:
+        parts.append(PrintPart("**System prompt**"))
+        parts.append(PrintPart(_quoted(conversation.settings.system)))
+    for node in conversation.path():
+        before, text, after = _turn(node, False)
+        parts.append(PrintPart("\n\n".join(["---", *before])))
+        if text:
+            parts.append(PrintPart(text, "plain" if node.role is Role.USER else "markdown"))
+        if after:
+            parts.append(PrintPart("\n\n".join(after)))
+    return [PrintPart(clean(part.text), part.kind) for part in parts]
 
 
 def all_to_markdown(conversations: Iterable[Conversation], *, thoughts: bool = False) -> str:
@@ -48,7 +66,8 @@ def file_name(title: str) -> str:
     return f"Chat {name}" if name.split(".")[0].strip().lower() in _RESERVED else name
 
 
-def _turn(node: Node, thoughts: bool) -> list[str]:
+def _turn(node: Node, thoughts: bool) -> tuple[list[str], str, list[str]]:
+    """What stands before the text of a turn, the text, and what stands after it."""
     out = ["**You**" if node.role is Role.USER else f"**Answer**{_run(node.run)}"]
     for item in node.attachments:
         name = fmt.plain(item.name, 120).replace("*", "")
@@ -60,12 +79,8 @@ def _turn(node: Node, thoughts: bool) -> list[str]:
         out.append(_fenced(step.arguments_json))
         if step.result_json:
             out.append(_fenced(step.result_json))
-    if node.text:
-        out.append(node.text.rstrip())
     mark = strings.STATUS_MARKS.get(node.status.value, "")
-    if mark:
-        out.append(f"*({mark})*")
-    return out
+    return out, node.text.rstrip(), [f"*({mark})*"] if mark else []
 
 
 def _run(run: RunRecord | None) -> str:

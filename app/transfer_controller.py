@@ -92,14 +92,15 @@ class TransferController(QObject):
                 text = export_markdown.all_to_markdown(conversations)
                 await self._work(lambda: export.write_text(path, text))
             elif ending == ".pdf":
-                text = export_markdown.all_to_markdown(conversations)
-                if not print_view.save_pdf(text, str(path), conversations[0].title):
-                    raise TransferError("export_failed", path.name)
+                parts = [p for c in conversations for p in export_markdown.print_parts(c)]
+                problem = await print_view.save_pdf(parts, str(path), conversations[0].title)
+                if problem:
+                    raise TransferError("export_failed", path.name, problem)
             else:
                 store = self._owner.attachments.store
                 path = await self._work(lambda: export.write(path, conversations, store))
-        except TransferError as problem:
-            self._tell(problem)
+        except TransferError as failure:
+            self._tell(failure)
             return False
         self._services.notices.post(
             Notice("exported", words.EXPORTED.format(name=path.name), seconds=8)
@@ -138,8 +139,10 @@ class TransferController(QObject):
     def _print_current(self) -> None:
         chat = self._services.chats.current()
         if chat is not None and chat.conversation.nodes:
-            text = export_markdown.to_markdown(chat.conversation)
-            print_view.print_with_dialog(text, self._window)
+            parts = export_markdown.print_parts(chat.conversation)
+            print_view.print_with_dialog(
+                parts, self._window, lambda: self._tell(TransferError("print_failed", ""))
+            )
 
     async def _work(self, work: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()

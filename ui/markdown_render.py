@@ -46,8 +46,8 @@ _GAP = re.compile(r"^>[ \t]*\n\Z", re.MULTILINE)
 class MarkdownWriter(BlockWriter):
     """Writes tokens of the parser."""
 
-    def __init__(self, document: QTextDocument) -> None:
-        super().__init__(document)
+    def __init__(self, document: QTextDocument, wrap_code: bool = False) -> None:
+        super().__init__(document, wrap_code)
         self._item: tuple[QTextList | None, QTextListFormat] | None = None
         self._list_of_item: QTextList | None = None
         self._lead_in = NO_LEAD

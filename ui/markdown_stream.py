@@ -25,8 +25,11 @@ class MarkdownStream:
     bounds: Qt's cost of one edit grows with the document.
     """
 
-    def __init__(self, document: QTextDocument, source: PartSource | None = None) -> None:
+    def __init__(
+        self, document: QTextDocument, source: PartSource | None = None, wrap_code: bool = False
+    ) -> None:
         document.setUndoRedoEnabled(False)
+        self._wrap_code = wrap_code
         self.document = document
         self.restart(source or PartSource())
 
@@ -34,7 +37,7 @@ class MarkdownStream:
         """Starts over with what `source` gives."""
         self.document.clear()
         self.source = source
-        self._writer = MarkdownWriter(self.document)
+        self._writer = MarkdownWriter(self.document, self._wrap_code)
         self._empty_code = False
         if source.lead.fence is not None:
             self._writer.code_start(source.lead.language, goes_on=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from PySide6.QtGui import (
     QBrush,
+    QFontMetricsF,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
@@ -28,6 +29,8 @@ INDENT = 22
 CODE_HEAD = 28
 """Height of the strip over a code block, for its language and Copy."""
 CODE_PAD = 11
+TAB = 4
+"""Letters of code from one tab stop to the next."""
 
 
 @dataclass(slots=True)
@@ -75,8 +78,9 @@ class Mark:
 class BlockWriter:
     """Appends to a document; `mark` and `rewind` let the open block be written again."""
 
-    def __init__(self, document: QTextDocument) -> None:
+    def __init__(self, document: QTextDocument, wrap_code: bool = False) -> None:
         self.document = document
+        self._wrap_code = wrap_code
         self.regions: list[CodeRegion] = []
         self.painters: list[Iterator[None]] = []
         self._cursor = QTextCursor(document)
@@ -90,6 +94,10 @@ class BlockWriter:
         self.document.setDefaultFont(look.font(14))
         self.document.setDocumentMargin(0)
         self.document.setIndentWidth(look.px(INDENT))
+        option = self.document.defaultTextOption()
+        letter = QFontMetricsF(look.font(13, mono=True)).horizontalAdvance(" ")
+        option.setTabStopDistance(TAB * letter)
+        self.document.setDefaultTextOption(option)
         self.base = QTextCharFormat()
         self.base.setForeground(QBrush(look.color("text")))
         self.mono = QTextCharFormat(self.base)
@@ -181,7 +189,7 @@ class BlockWriter:
         fmt.setLeftMargin(look.px(13))
         fmt.setRightMargin(look.px(13))
         fmt.setIndent(indent)
-        fmt.setNonBreakableLines(True)
+        fmt.setNonBreakableLines(not self._wrap_code)
         if head:
             gap = CODE_PAD + 10 if self._after_code else 0 if self._first else 6
             fmt.setTopMargin(look.px(gap + CODE_HEAD + CODE_PAD))

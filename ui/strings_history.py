@@ -55,6 +55,7 @@ _PROBLEMS: dict[str, str] = {
     "import_too_large": "{name} is too large to be imported safely.",
     "import_unreadable": "{name} cannot be read: {detail}.",
     "export_failed": "The export could not be written to {name}: {detail}.",
+    "print_failed": "The printer did not take the conversation. Choose another one, or a file.",
 }
 
 KINDS = {"image": "images", "audio": "audio"}

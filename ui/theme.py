@@ -8,6 +8,8 @@ follows the palette and the style sheet. Lengths are device independent pixels.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -204,11 +206,29 @@ def svg(name: str, color: str) -> str:
 
 
 _theme: Theme | None = None
+_paper: Theme | None = None
+_printing = False
 
 
 def theme() -> Theme:
     """The one theme of this process; made on first use. Main thread only."""
     global _theme
+    if _printing and _paper is not None:
+        return _paper
     if _theme is None:
         _theme = Theme()
     return _theme
+
+
+@contextmanager
+def on_paper() -> Iterator[None]:
+    """Within, `theme()` is the light one at its usual size: for what is printed. No events
+    may be handled meanwhile."""
+    global _paper, _printing
+    if _paper is None:
+        _paper = Theme()
+    _printing = True
+    try:
+        yield
+    finally:
+        _printing = False

@@ -310,3 +310,12 @@ class AboutView:
     version: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     licences: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PrintPart:
+    """Something to be printed. `kind`: markdown, plain (a person's words as they were typed)
+    or title."""
+
+    text: str
+    kind: str = "markdown"

@@ -117,11 +117,11 @@ def break_everything(fault: Fault) -> None:
     settings.SettingsStore._write = write_settings  # type: ignore[method-assign]
     saved = print_view.save_pdf
 
-    def save_pdf(*args: str) -> bool:
+    async def save_pdf(*args: Any) -> str:
         if fault.armed:
             fault.raised.append("save_pdf")
-            return False
-        return saved(*args)
+            return "no space left"
+        return await saved(*args)
 
     print_view.save_pdf = save_pdf
 

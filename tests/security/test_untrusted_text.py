@@ -18,6 +18,7 @@ from ui import format as fmt
 from ui.conversation_page import ConversationPage
 from ui.dialogs import AskDialog
 from ui.main_window import MainWindow
+from ui.markdown_stream import MarkdownStream
 from ui.message_body import MessageBody
 from ui.print_view import PrintDocument
 from ui.tool_log import ConsentCard
@@ -113,7 +114,10 @@ def test_nothing_is_fetched_for_an_answer(qtbot: QtBot, listener: Listener, tmp_
     while body.render_step(1.0):
         pass
     body.grab()
-    document = PrintDocument(text)
+    document = PrintDocument()
+    printed = MarkdownStream(document)
+    printed.reset(text)
+    printed.run()
     document.size()
     qtbot.wait(150)
     assert listener.hits == 0

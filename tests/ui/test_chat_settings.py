@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from app import settings_controller
 from engine.types import Backend, Sampling, SpecMode
 from tests.fakes.pictures import png
-from ui import print_view, shortcuts_page
+from ui import shortcuts_page
 from ui import strings_history as words
 from ui.attachment_strip import AttachmentStrip, thumbnail
 from ui.chat_settings_panel import ChatSettingsPanel
@@ -361,11 +361,3 @@ def test_strip_shows_and_removes(qtbot: QtBot, tmp_path: Path) -> None:
     assert thumbnail(str(tmp_path / "missing.png"), 40, 1.0).isNull()
     strip.set_items([])
     assert strip.isHidden()
-
-
-def test_pdf_is_written_and_fetches_nothing(qtbot: QtBot, tmp_path: Path) -> None:
-    text = "# Title\n\n**You**\n\n![x](file:///etc/passwd) ![y](http://127.0.0.1:9/a.png)\n\n" * 30
-    target = tmp_path / "out.pdf"
-    assert print_view.save_pdf(text, str(target), "Title")
-    assert target.read_bytes().startswith(b"%PDF-")
-    assert not print_view.save_pdf(text, str(tmp_path / "no" / "out.pdf"), "Title")
