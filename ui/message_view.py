@@ -279,6 +279,8 @@ class MessageView(TurnText):
         if self._thought is not None and self._thought.is_open():
             more = self._thought.words.render_step(budget_s)
         more = self.words.render_step(budget_s) or more
+        if self._is_user and not more:
+            self.fit()
         self.settle()
         if not more and self.view.status != "streaming":
             self._name()
