@@ -164,6 +164,7 @@ LONG = {
     "numbers": "".join(f"{n + 5}. item *{n}*\n" for n in range(900)),
     "quote": "".join(f"> words of line {n}\n>\n" for n in range(600)),
     "paragraph": "".join(f"words *of* line {n}\n" for n in range(900)),
+    "numbers in a paragraph": "Words\n" + "".join(f"{n + 2}. of it\n" for n in range(900)),
     "words": "some words " * 1500,
     "one word": "x" * 20_000,
     "code": "```text\n" + "".join(f"  line {n}\n" for n in range(900)) + "```\n",
