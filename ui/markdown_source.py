@@ -13,6 +13,9 @@ from ui.format import clean_text
 from ui.markdown_blocks import BlockSplitter, Piece
 from ui.markdown_cuts import NO_LEAD, Lead
 
+LINE = 400
+"""What a line of code counts at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Handover:
@@ -85,7 +88,7 @@ class PartSource:
         if piece is not None:
             if self.below and self.splitter.exhausted:
                 piece = replace(piece, joined=True)
-            self._taken += len(piece.text)
+            self._taken += _weight(piece)
             self.full = 0 < self.limit <= self._taken and self.splitter.may_part
         return piece
 
@@ -112,3 +115,10 @@ class PartSource:
         out = PartSource(self.limit, Handover(self.text, self._held, self.final, self.lead))
         out.below = self.below
         return out
+
+
+def _weight(piece: Piece) -> int:
+    """What a piece counts: a long line of code is not wrapped, so that it takes little room, and
+    a document of a few of them would be low."""
+    one_line = piece.kind == "code_lines" and "\n" not in piece.text
+    return min(len(piece.text), LINE) if one_line else len(piece.text)

@@ -2,7 +2,8 @@
 
     python -m tests.bench.history [count ...]
 
-Not a test: nothing is asserted. Times are milliseconds of wall clock on this machine.
+Not a test: nothing is asserted. Times are milliseconds of wall clock on this machine, whose
+load is told; frames of a page are told in CPU time of the thread too.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-from PySide6.QtWidgets import QApplication, QScrollBar
+from PySide6.QtWidgets import QApplication
 
 from app.conversation import Conversation, Node, Role, new_id
 from app.history import History
@@ -66,17 +67,20 @@ async def page_of(chat: Conversation) -> str:
     page.resize(1000, 760)
     page.show()
     opened, _ = await timed(lambda: (page.set_turns(turns), page.grab()))
-    bar = page.transcript.findChildren(QScrollBar)[0]
-    frames = []
+    bar = page.transcript.verticalScrollBar()
+    frames, spent = [], []
     for step in range(60):
+        busy = time.thread_time()
         bar.setValue(bar.maximum() * (60 - step) // 60)
         QApplication.processEvents()
         ms, _ = await timed(page.grab)
         frames.append(ms)
+        spent.append((time.thread_time() - busy) * 1000)
     page.close()
     return (
         f"{len(turns):6d} turns in a page | open {opened:6.1f} | "
-        f"scroll frame {statistics.median(frames):5.1f} (max {max(frames):5.1f})"
+        f"scroll frame {statistics.median(frames):5.1f} (max {max(frames):5.1f}) | "
+        f"CPU of a frame and its events {statistics.median(spent):5.1f} (max {max(spent):5.1f})"
     )
 
 
@@ -141,7 +145,8 @@ async def measure(count: int) -> None:
 def main() -> None:
     app = QApplication.instance() or QApplication([])
     counts = [int(a) for a in sys.argv[1:]] or [100, 1_000, 10_000]
-    print("all times in ms")
+    load = " ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"all times in ms; load {load} on {os.cpu_count()} cores")
     for count in counts:
         asyncio.run(measure(count))
     for turns in (20, 1000):
