@@ -1,7 +1,8 @@
 """Icons as `QIcon`, recoloured from the theme and sharp on every screen.
 
 Icons are drawn at one, two and three times their size, so fractional scale factors pick a
-larger one. The cache holds those of the look in force; a theme change asks for new ones.
+larger one. The cache is keyed by name, colour and size; a theme change asks for new ones. Those of
+an earlier look stay (the next change may be back to it) as long as there are not too many.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
 import resources
-from ui.theme import Tokens, svg, theme
+from ui.theme import svg, theme
+
+MOST = 300
+"""Icons kept, a few MB: those of light and dark at three or four text sizes."""
 
 _cache: dict[tuple[str, str, int], QIcon] = {}
-_look: tuple[Tokens, float] | None = None
-"""Colours and text size the cache was made for."""
 
 
 def pixmap(source: str, size: int, ratio: float) -> QPixmap:
@@ -32,15 +34,13 @@ def pixmap(source: str, size: int, ratio: float) -> QPixmap:
 
 def icon(name: str, tint: str = "muted", size: int = 16) -> QIcon:
     """The icon `name` in a token's colour; `size` px before text scaling."""
-    global _look
     look = theme()
-    if _look != (look.tokens, look.scale):
-        _cache.clear()
-        _look = look.tokens, look.scale
     color = look.color(tint).name()
     key = (name, color, look.px(size))
     found = _cache.get(key)
     if found is None:
+        if len(_cache) >= MOST:
+            _cache.clear()
         found = QIcon()
         for ratio in (1.0, 2.0, 3.0):
             found.addPixmap(pixmap(svg(name, color), key[2], ratio))
