@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from PySide6.QtCore import QObject, QPoint, QTimer
@@ -39,6 +40,12 @@ class DragScroller(QObject):
         self._place = place
         if not self._timer.isActive():
             self._timer.start()
+
+    def forget(self, texts: Sequence[Selection]) -> None:
+        """Ends when what is selected in goes away."""
+        if any(text is self._text for text in texts):
+            self._text = None
+            self._timer.stop()
 
     def _outside(self, place: QPoint) -> int:
         """Pixels above (negative) or below the area; 0 inside."""

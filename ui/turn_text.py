@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout
 from ui import strings
 from ui.answer_text import AnswerText
 from ui.message_body import MessageBody
+from ui.part_selection import PartSelection
 from ui.parted_text import PartedText
 from ui.theme import theme
 from ui.thought_view import ThoughtView
@@ -127,6 +128,10 @@ class TurnText(QFrame):
                 above = words.mapTo(self, QPoint(0, 0)).y()
                 more = words.look(top - above, bottom - above) or more
         return more
+
+    def selections(self) -> list[PartSelection]:
+        """What is selected in each of its texts."""
+        return [text.selection for text in self._all_texts()]
 
     def _all_texts(self) -> list[PartedText]:
         return [self.words] if self._thought is None else [self.words, self._thought.words]

@@ -65,6 +65,10 @@ class TurnWindow(DrawnTurns):
         self._dirty[turn.node_id] = None
         return view
 
+    def _drop_view(self, view: MessageView) -> None:
+        self._drag.forget(view.selections())
+        super()._drop_view(view)
+
     def _extend_down(self, count: int) -> None:
         for at in range(self._last, min(len(self._turns), self._last + count)):
             self._last = at + 1

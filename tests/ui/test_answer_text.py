@@ -297,6 +297,10 @@ def test_a_selection_drawn_past_the_edge_scrolls(light: None, qtbot: QtBot) -> N
     turn.body.selecting.emit(None)
     assert len(turn.body.selected_text()) > 20
     assert not view._drag._timer.isActive()
+    turn.body.selecting.emit(above)
+    assert view._drag._timer.isActive()
+    view.set_turns([])  # another conversation, while the button is still held
+    assert not view._drag._timer.isActive()
 
 
 def test_code_out_of_sight_is_left_alone_by_a_new_text_size(light: None, qtbot: QtBot) -> None:
