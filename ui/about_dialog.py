@@ -20,6 +20,7 @@ from ui.controls import button, label
 from ui.dialog_size import open_at
 from ui.icons import app_icon
 from ui.theme import theme
+from ui.tool_page import PageArea, TallPage
 from ui.views import AboutView
 
 
@@ -41,8 +42,9 @@ class AboutDialog(QDialog):
         words.addWidget(label(f"{strings.APP_NAME} {view.version}".strip(), "title"))
         words.addWidget(label(strings.ABOUT_TEXT, "muted", wrap=True))
         head.addLayout(words, 1)
-        body = QVBoxLayout(self)
-        body.setContentsMargins(24, 20, 24, 20)
+        page = TallPage()
+        body = page.body
+        body.setContentsMargins(24, 20, 24, 12)
         body.setSpacing(14)
         body.addLayout(head)
         grid = QGridLayout()
@@ -56,14 +58,22 @@ class AboutDialog(QDialog):
         body.addLayout(grid)
         if view.licences:
             self._add_licences(body)
+        body.addStretch(0 if view.licences else 1)
         last = QHBoxLayout()
+        last.setContentsMargins(24, 4, 24, 20)
         last.addWidget(button("Copy versions", "", self._on_copy))
         last.addStretch(1)
         close = button(strings.CLOSE, "primary", self.accept)
         close.setDefault(True)
         last.addWidget(close)
-        body.addLayout(last)
-        open_at(self, 560)
+        area = PageArea()  # with large text all of it is taller than a small screen
+        area.setWidget(page)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(0)
+        outer.addWidget(area, 1)
+        outer.addLayout(last)
+        open_at(self, 560, 520 if view.licences else 0)
 
     def _add_licences(self, body: QVBoxLayout) -> None:
         choice = QComboBox()
@@ -76,7 +86,9 @@ class AboutDialog(QDialog):
         text.setMinimumHeight(theme().px(180))
         choice.currentIndexChanged.connect(lambda i: text.setPlainText(self._view.licences[i][1]))
         text.setPlainText(self._view.licences[0][1])
-        body.addWidget(label("Licences", "strong13"))
+        head = label("Licences", "strong13")
+        head.setBuddy(choice)
+        body.addWidget(head)
         body.addWidget(choice)
         body.addWidget(text, 1)
 

@@ -23,7 +23,7 @@ from ui import bench_strings as words
 from ui import format as fmt
 from ui import strings
 from ui.bench_views import HistoryRow, HistoryView
-from ui.controls import label
+from ui.controls import label, name_field
 from ui.theme import theme
 
 ROW = Qt.ItemDataRole.UserRole
@@ -99,10 +99,9 @@ class BenchHistory(QWidget):
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(8)
         body.addWidget(label(words.HISTORY, "strong13"))
-        self._model = QComboBox()
-        self._model.setAccessibleName(words.FILTER_MODEL)
-        self._backend = QComboBox()
-        self._backend.setAccessibleName(words.FILTER_BACKEND)
+        self._model, self._backend = QComboBox(), QComboBox()
+        name_field(self._model, words.FILTER_MODEL, self)
+        name_field(self._backend, words.FILTER_BACKEND, self)
         for box in (self._model, self._backend):
             box.activated.connect(self._on_filter)
             box.setSizeAdjustPolicy(
@@ -149,6 +148,7 @@ class BenchHistory(QWidget):
             self.list.addItem(item)
             if row.id == view.selected:
                 self.list.setCurrentItem(item)
+        self.list.setEnabled(bool(view.rows))  # an empty one is no stop of the Tab key
         self.list.blockSignals(False)
 
     def current_id(self) -> str:
@@ -177,9 +177,11 @@ class BenchHistory(QWidget):
             self.selected.emit(item.data(ROW).id)
 
     def _on_menu(self, at: QPoint) -> None:
-        item = self.list.itemAt(at)
-        if item is None:
+        if not self.current_id():
             return
+        item = self.list.currentItem()  # a click has made it so; the menu key has no place
+        place = self.list.visualItemRect(item)
+        at = at if place.contains(at) else place.center()
         row: HistoryRow = item.data(ROW)
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

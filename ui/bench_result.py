@@ -71,6 +71,7 @@ class ResultTable(QTableWidget):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setShowGrid(False)
+        self.setProperty("kind", "ring")
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setTabKeyNavigation(False)  # a table's default: Tab would never leave it
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -130,9 +131,8 @@ class ResultTable(QTableWidget):
         for column, width in enumerate(wanted):
             self.setColumnWidth(column, width + max(0, left) // count)
         bar = self.horizontalScrollBar().sizeHint().height() if left < 0 else 0
-        self.setFixedHeight(
-            self.horizontalHeader().sizeHint().height() + high * self.rowCount() + 2 + bar
-        )
+        head = self.horizontalHeader().sizeHint().height()
+        self.setFixedHeight(head + high * self.rowCount() + 2 * self.frameWidth() + bar)
 
 
 class ResultPane(QWidget):
@@ -205,8 +205,17 @@ class ResultPane(QWidget):
         for widget in (self.copy_row, self.export, self.baseline, self.details, self.foot):
             row.addWidget(widget)
         row.push_from = 4
-        self.foot.setWordWrap(False)
         return place
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_foot()
+
+    def _fit_foot(self) -> None:
+        """One line where there is room for it: a label that may wrap wants less than it could
+        use, and one that may not would widen the page."""
+        wide = self.foot.fontMetrics().horizontalAdvance(self.foot.text()) + 8
+        self.foot.setWordWrap(wide > self.width())
 
     def _notes_row(self) -> QLineEdit:
         self.notes.setPlaceholderText(words.NOTES_HINT)
@@ -230,6 +239,7 @@ class ResultPane(QWidget):
         self.partial.setVisible(bool(lines))
         self.table.show_result(view, every=self.details.isChecked())
         self.foot.setText(view.foot)
+        self._fit_foot()
         self.baseline.setText(words.REMOVE_BASELINE if view.baseline else words.SET_BASELINE)
         if other or not self.notes.hasFocus():
             self.notes.setText(view.notes)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QButtonGroup,
     QFrame,
     QHBoxLayout,
@@ -84,7 +85,7 @@ class ChoiceRow(QWidget):
         self.setAccessibleName(name)
         self._cards: dict[str, ChoiceCard] = {}
         self._group = QButtonGroup(self)
-        self._row = QHBoxLayout(self)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(8)
 
@@ -96,6 +97,19 @@ class ChoiceRow(QWidget):
         self._cards[key] = card
         self._row.addWidget(card, 1)
         return card
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """One below the other where beside each other they would be squeezed."""
+        super().resizeEvent(event)
+        needed = sum(c.minimumSizeHint().width() for c in self._cards.values())
+        ways = QBoxLayout.Direction
+        tight = needed + self._row.spacing() * (len(self._cards) - 1) > self.width()
+        self._row.setDirection(ways.TopToBottom if tight else ways.LeftToRight)
+
+    def minimumSizeHint(self) -> QSize:
+        """Narrower than the row stands now: it can stack."""
+        least = max((c.minimumSizeHint().width() for c in self._cards.values()), default=0)
+        return QSize(least, super().minimumSizeHint().height())
 
     def card(self, key: str) -> ChoiceCard:
         return self._cards[key]

@@ -59,6 +59,15 @@ def section_label(text: str) -> QLabel:
     return label(text, "section")
 
 
+def name_field(field: QWidget, name: str, parent: QWidget) -> None:
+    """Names a field that shows no label: on Linux a screen reader takes the name of a choice
+    from its label alone, so it has one that is never shown."""
+    field.setAccessibleName(name)
+    said = QLabel(name, parent)
+    said.setBuddy(field)
+    said.hide()
+
+
 def pill(text: str, on: bool = False, level: str = "") -> QLabel:
     """A badge: grey, accent (`on`), or `level` "bad"/"warn"."""
     out = label(text, "pill")

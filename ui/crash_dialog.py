@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from ui import strings
 from ui import strings_report as words
-from ui.controls import button, label
+from ui.controls import button, label, name_field
 from ui.dialog_size import open_at
 from ui.theme import theme
 
@@ -60,7 +60,7 @@ class CrashDialog(QDialog):
         body.addWidget(more)
         body.addWidget(label(words.PREVIEW, "strong13"))
         self.part = QComboBox()
-        self.part.setAccessibleName(words.PART)
+        name_field(self.part, words.PART, page)
         self.part.currentIndexChanged.connect(self._show_part)
         body.addWidget(self.part)
         self.preview = QPlainTextEdit()

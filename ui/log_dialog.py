@@ -60,7 +60,9 @@ class LogDialog(QDialog):
     def _lay_out(self) -> None:
         head = QHBoxLayout()
         head.setSpacing(12)
-        head.addWidget(label(words.LOG_TITLE, "title"))
+        title = label(words.LOG_TITLE, "title")
+        title.setBuddy(self.choice)
+        head.addWidget(title)
         head.addWidget(self.choice)
         head.addWidget(self.path, 1)
         foot = QHBoxLayout()

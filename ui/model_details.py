@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QPlainTextEdit,
     QScrollArea,
     QVBoxLayout,
@@ -24,6 +23,7 @@ from ui import strings
 from ui.controls import button, hline, label, pill
 from ui.dialog_size import open_at
 from ui.layouts import FlowLayout
+from ui.long_value import LongValue, has_long_word
 from ui.model_views import DetailsView
 from ui.theme import theme
 
@@ -83,8 +83,7 @@ class DetailsDialog(QDialog):
     def set_view(self, view: DetailsView) -> None:
         """Takes a new state of the checksum; the rest does not change while open."""
         self._view = view
-        self._checksum.setText(view.checksum)
-        self._checksum.setAccessibleName(f"{words.CHECKSUM}: {view.checksum}")
+        self._checksum.set_text(view.checksum)
         self._checksum.setVisible(bool(view.checksum))
         self._make.setVisible(view.can_checksum and (not view.checksum or view.checksum_busy))
         self._make.setEnabled(not view.checksum_busy)
@@ -130,7 +129,8 @@ class DetailsDialog(QDialog):
         row.setSpacing(16)
         name = label(words.CHECKSUM, "muted")
         name.setMinimumWidth(theme().px(150))
-        self._checksum = _value("", words.CHECKSUM)
+        self._checksum = LongValue()
+        self._checksum.setAccessibleName(words.CHECKSUM)
         self._make = button(
             words.CHECKSUM_MAKE, "small", lambda: self.checksum_requested.emit(self._view.key)
         )
@@ -177,7 +177,11 @@ class DetailsDialog(QDialog):
         return grid
 
 
-def _value(text: str, name: str) -> QLabel:
+def _value(text: str, name: str) -> QWidget:
+    if has_long_word(text):
+        value = LongValue(text)
+        value.setAccessibleName(name)
+        return value
     out = label(text, "", wrap=True)
     out.setTextInteractionFlags(
         Qt.TextInteractionFlag.TextSelectableByMouse

@@ -81,11 +81,7 @@ class SettingsDialog(QDialog):
         self.nav = QListWidget()
         self.nav.setAccessibleName(words.SETTINGS)
         self.nav.setFixedWidth(min(theme().px(150), round(room(self).width() * 0.29)))
-        pad = theme().px(6)
-        self.nav.setStyleSheet(
-            f"QListWidget::item {{ padding: {pad}px {pad + 2}px; border-radius: 6px; }}"
-            "QListWidget::item:selected { background: palette(highlight); color: palette(text); }"
-        )
+        self.nav.setProperty("kind", "nav")
         self.sections = [
             self._appearance(view),
             self._chat(view),
@@ -194,7 +190,7 @@ class SettingsDialog(QDialog):
             SettingRow(
                 words.ENTER_KEY,
                 self._combo("enter_sends", words.ENTER_KEYS, view.enter_sends),
-                "",
+                words.ENTER_KEY_TEXT,
                 "enter ctrl key send newline shortcut",
             )
         )

@@ -51,7 +51,7 @@ LIGHT = Tokens(
     bg="#FCFCFB", side="#F4F4F1", panel="#FFFFFF", line="#E2E2DC", text="#1B1C1A",
     muted="#63645E", accent="#0B6E5B", accent_soft="#DDF0EA", on_accent="#FFFFFF",
     user="#EDF1EF", code="#F5F5F2", bad="#B3261E", bad_soft="#FBE9E7", warn="#8A5A00",
-    warn_soft="#FBF0D9", bar="#C9CBC4",
+    warn_soft="#FBF0D9", bar="#8B8D86",
     accent_hover="#095C4C", pill="#E2E2DC", pill_text="#55564F", selection="#C4E4DA",
     faint="#83847D",
 )  # fmt: skip
@@ -59,7 +59,7 @@ DARK = Tokens(
     bg="#171816", side="#1D1E1C", panel="#222321", line="#343632", text="#ECEDE8",
     muted="#A3A59D", accent="#5CC9AC", accent_soft="#1E3A33", on_accent="#0E1613",
     user="#262A28", code="#1B1C1A", bad="#F28B82", bad_soft="#3B2321", warn="#E3B55A",
-    warn_soft="#36301F", bar="#4A4D47",
+    warn_soft="#36301F", bar="#6F726A",
     accent_hover="#78D6BC", pill="#343632", pill_text="#B4B6AE", selection="#2B5A4E",
     faint="#84877E",
 )  # fmt: skip

@@ -20,6 +20,7 @@ from ui import tool_strings as words
 from ui.controls import Card, button, flat_button, label, pill
 from ui.dialog_size import open_at
 from ui.focus_kept import focus_kept
+from ui.layouts import FlowLayout
 from ui.theme import theme
 from ui.tool_page import PageArea, TallPage
 from ui.tool_views import ServerView
@@ -163,14 +164,14 @@ class ServersDialog(QDialog):
         on.toggled.connect(lambda state, n=server.name: self.switched.emit(n, state))
         level = {"failed": "bad", "starting": "warn"}.get(server.phase, "")
         state = pill(words.SERVER_PHASES[server.phase], on=server.phase == "ready", level=level)
-        top = QHBoxLayout()
-        top.setSpacing(8)
+        head = QWidget()
+        top = FlowLayout(head, gap=8, line_gap=4)
         top.addWidget(on)
         top.addWidget(state)
         if server.phase == "ready":
             count = words.ONE_TOOL if server.tools == 1 else words.SERVER_TOOLS
             top.addWidget(label(count.format(count=server.tools), "small"))
-        top.addStretch(1)
+        top.push_from = top.count()
         for text, signal in (
             (words.SHOW_LOG, self.log_wanted),
             (words.RESTART, self.restarted),
@@ -180,7 +181,7 @@ class ServersDialog(QDialog):
             out.setAccessibleName(f"{text}: {server.name}")
             out.setEnabled(text != words.RESTART or server.enabled)
             top.addWidget(out)
-        card.body.addLayout(top)
+        card.body.addWidget(head)
         card.body.addWidget(label(" ".join((server.command, *server.args)), "muted", wrap=True))
         if server.reason:
             card.body.addWidget(label(fmt.words(server.reason), "bad", wrap=True))

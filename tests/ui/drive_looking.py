@@ -1,8 +1,8 @@
 """Looks at every tab and dialog of the real program: `python -m tests.ui.drive_looking MODE`.
 
-MODE is `walk` (names, roles, the way of Tab), `room` (800×600 at several text sizes, light and
-dark) or `both`. Findings go as JSON to the file named by TANDEM_TEST_REPORT; with TANDEM_TEST_SHOTS
-a folder, pictures go there.
+MODE is `walk` (names, roles, the way of Tab, the focus) or `room` (800×600 at several text sizes,
+light and dark: what is cut off or pale). Findings go as JSON to the file named by
+TANDEM_TEST_REPORT; with TANDEM_TEST_SHOTS a folder, pictures go there.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ def fill(program: Any) -> str:
     run = RunRecord(model="Tandem demo", backend="CPU", speculative=True, decode_tps=83.1,
                     prefill_tps=312.0, ttft_s=0.24, decode_tokens=118, engine_version="0.18.1",
                     reason=FinishReason.END)  # fmt: skip
-    for status in (TurnStatus.DONE, TurnStatus.STOPPED):
+    for status in (TurnStatus.DONE, TurnStatus.FAILED, TurnStatus.STOPPED):
         chat.add(
             Node(
                 id=new_id(), parent=first.id, role=Role.ASSISTANT, text=ANSWER, status=status,
+                error="The engine could not answer." if status is TurnStatus.FAILED else "",
                 thought="The person asks about files.", run=run,
                 tool_steps=(ToolStep(name="calculate", arguments_json='{"expression": "1+1"}',
                                      result_json='{"result": 2}'),),
@@ -65,6 +66,17 @@ def fill(program: Any) -> str:
 
 async def settle(seconds: float = 0.06) -> None:
     await asyncio.sleep(seconds)
+
+
+async def opened(before: set[QWidget], seconds: float = 5) -> QDialog:
+    """The dialog that was not there before."""
+    until = asyncio.get_running_loop().time() + seconds
+    while asyncio.get_running_loop().time() < until:
+        for top in set(QApplication.topLevelWidgets()) - before:
+            if top.isVisible() and isinstance(top, QDialog):
+                return top
+        await settle(0.02)
+    raise AssertionError("no dialog opened")
 
 
 async def close_dialogs() -> None:
@@ -81,13 +93,14 @@ async def close_dialogs() -> None:
 def own_dialogs() -> dict[str, Callable[[QWidget], QWidget]]:
     """Dialogs that need something to have happened, with examples of it."""
     from tests.bench.screenshots import dialogs as examples
+    from ui.about_dialog import AboutDialog
     from ui.bench_setup import PromptDialog
     from ui.cache_page import StorageDialog
     from ui.crash_dialog import CrashDialog
     from ui.dialogs import AskDialog
     from ui.model_views import CacheRowView, StorageView
     from ui.token_dialog import TokenDialog
-    from ui.views import NoticeAction
+    from ui.views import AboutView, NoticeAction
 
     made = {name: (lambda _w, d=d: d) for name, d in examples().items() if name != "welcome"}
     actions = (NoticeAction("a", "Cancel"), NoticeAction("b", "Load anyway", primary=True))
@@ -97,15 +110,138 @@ def own_dialogs() -> dict[str, Callable[[QWidget], QWidget]]:
     )
     storage = StorageView(own_folder="/home/ann/.local/share/tandem/models",
                           folders=("/mnt/disk/models",), total="558 MB", rows=rows)  # fmt: skip
+    licences = AboutView(version="0.1.0", facts=(("Engine", "LiteRT-LM 0.18.1"),),
+                         licences=(("Qt for Python", "LGPL " * 200), ("LiteRT-LM", "Apache")),
+                         )  # fmt: skip
+
+    def crash(window: QWidget) -> QWidget:
+        dialog = CrashDialog(window, "The graphics driver failed.", True)
+        dialog.set_files((("machine.txt", "CPU\n" * 30), ("engine.log", "line\n" * 30)))
+        return dialog
+
     more: dict[str, Callable[[QWidget], QWidget]] = {
         "question": lambda w: AskDialog(w, "Load this model?", "A sentence about it. " * 6,
                                         actions, "raw details\n" * 8),
         "token": lambda w: TokenDialog("huggingface.co", "keyring", w),
-        "crash": lambda w: CrashDialog(w, "The graphics driver failed.", True),
+        "crash": crash,
+        "about-licences": lambda w: AboutDialog(licences, w),
         "prompt": lambda w: PromptDialog(w, "a prompt"),
         "storage": lambda w: StorageDialog(storage, w),
     }  # fmt: skip
     return {**made, **more}
+
+
+def servers() -> tuple[Any, ...]:
+    from ui.tool_views import ServerView
+
+    return (
+        ServerView(name="files", command="/usr/bin/files-server", args=("--root", "/home/ann"),
+                   phase="ready", tools=3),
+        ServerView(name="a server with a long name", command="no-such-program", phase="failed",
+                   reason="The program no-such-program was not found. Install it, or correct it."),
+    )  # fmt: skip
+
+
+def files_of_a_hub() -> tuple[Any, ...]:
+    from ui.model_views import HubFileView
+
+    return (
+        HubFileView(file="some-model-with-a-long-name-multi-prefill-seq_q8_ekv4096.litertlm",
+                    size="1.60 GB", fit="fits"),
+        HubFileView(file="b.litertlm", size="3.66 GB", fit="too large for this computer"),
+        HubFileView(file="c.litertlm", size="584 MB", state="downloading"),
+    )  # fmt: skip
+
+
+async def models_at_work(program: Any, look: Look) -> None:
+    """Downloads in the states that a card can show."""
+    from app.library.download_types import DownloadState, DownloadStatus
+    from app.library.failures import Failure
+
+    library, size = program.library, 2_588_147_712
+    status = library.library.fetch.status
+    for key, state, failure in (
+        ("o/r/running.litertlm", DownloadState.RUNNING, None),
+        ("o/r/paused.litertlm", DownloadState.PAUSED, None),
+        ("o/r/failed.litertlm", DownloadState.FAILED, Failure("licence", {"name": "x"})),
+    ):
+        status[key] = DownloadStatus(
+            key=key, name=key.split("/")[-1], url="https://example.org", target=f"/m/{key}",
+            state=state, done=size // 3, total=size, failure=failure,
+            speed=12_400_000.0 if state is DownloadState.RUNNING else None,
+            seconds_left=140.0 if state is DownloadState.RUNNING else None,
+        )  # fmt: skip
+    library._refresh()
+    await settle(0.2)
+    await look("models-downloads", program.window)
+    status.clear()
+    library._refresh()
+    await settle(0.1)
+
+
+async def tools_at_work(program: Any, look: Look) -> None:
+    """A log with a question to the person, then the page of structured answers with one."""
+    from ui.tool_views import ConsentView, FormResultView, LogEntryView
+
+    tab = program.services.tools._tab
+    log = tab.ask.log
+    for number, (kind, text, state) in enumerate((
+        ("you", "What is 12.5 * 7?", "done"), ("call", '{"expression": "12.5*7"}', "done"),
+        ("result", '{"result": 87.5}', "done"), ("result", '{"error": "no"}', "refused"),
+        ("error", "The engine could not answer this message.", "done"),
+        ("note", "Speculation is off for this message.", "done"), ("model", "It is 87.5.", "done"),
+    )):  # fmt: skip
+        log.put(LogEntryView(key=str(number), kind=kind, text=text, name="calculate", state=state,
+                             seconds=0.2, numbers="81.0 tok/s decode"))  # fmt: skip
+    log.set_consent(ConsentView(id="c", name="read_text_file", source="files",
+                                arguments='{"name": "letter to the bank.txt"}'))  # fmt: skip
+    await settle(0.1)
+    await look("tools-consent", program.window)
+    log.set_consent(None)
+    log.clear()
+    tab.show_page(1)
+    answer = FormResultView(text='{"name": "Ann"}', valid=False, details="raw", numbers="80 tok/s",
+                            sentence="Not valid: 'age' is missing.",
+                            note="Speculation is off.")  # fmt: skip
+    tab.structured.set_result(answer)
+    await settle()
+    await look("tools-structured", program.window)
+    tab.show_page(0)
+
+
+async def measurements(program: Any, look: Look) -> None:
+    """A stored comparison with everything of it shown, then a running one."""
+    from engine.types import Backend
+    from tests.unit.bench.test_store import make_record
+    from ui.bench_views import HistoryRow, HistoryView, ProgressView
+
+    pages, library = program.benchmark.pages, program.services.benchmarks
+    if not library.entries:
+        place = Path(os.environ["TANDEM_HOME"]).parent / "a-model-with-a-rather-long-name.litertlm"
+        await library.add(make_record(place))
+    await pages.select(library.entries[0].id)
+    await settle(0.2)
+    await look("benchmark-result", program.window)
+    pages.tab.set_progress(
+        ProgressView(title="Comparing", text="Rewrite, prompt 2 of 3, run 4 of 5, off", share=0.4)
+    )
+    pages.tab.set_message("The engine could not load the model: there is no room.")
+    row = HistoryRow(
+        id="r",
+        title="A model with a rather long name for one line of a history",
+        subtitle="CPU · 6 workloads · 12 March 2025",
+        value="0.82×",
+        tone="bad",
+    )
+    pages.tab.set_history(
+        HistoryView(
+            rows=(row,), models=("A model", "Another model"), backends=(Backend.CPU, Backend.GPU)
+        )
+    )
+    await settle(0.1)
+    await look("benchmark-running", program.window)
+    pages.tab.set_progress(None)
+    pages.tab.set_message("")
 
 
 async def everything(program: Any, look: Look) -> None:
@@ -152,26 +288,28 @@ async def everything(program: Any, look: Look) -> None:
         await settle(0.2)
         await look(tab, window)
         if tab == "tools":
-            services.tools._tab.show_page(1)
-            await settle()
-            await look("tools-structured", window)
+            await tools_at_work(program, look)
+        elif tab == "models":
+            await models_at_work(program, look)
+        else:
+            await measurements(program, look)
     window.select_tab("chat")
     for name in ("settings", "palette", "switch_model", "load_settings", "shortcuts", "about",
                  "logs"):  # fmt: skip
         before = set(QApplication.topLevelWidgets())
         window.action(name).trigger()
-        await settle(0.15)
-        for top in set(QApplication.topLevelWidgets()) - before:
-            if top.isVisible() and isinstance(top, QDialog):
-                if name == "settings":
-                    for row in range(top.nav.count()):  # type: ignore[attr-defined]
-                        top.nav.setCurrentRow(row)  # type: ignore[attr-defined]
-                        await settle(0.03)
-                        await look(f"settings-{row}", top)
-                else:
-                    await look(name, top)
+        top = await opened(before)
+        await settle(0.1)
+        if name == "settings":
+            for row in range(top.nav.count()):  # type: ignore[attr-defined]
+                top.nav.setCurrentRow(row)  # type: ignore[attr-defined]
+                await settle(0.03)
+                await look(f"settings-{row}", top)
+        else:
+            await look(name, top)
         await close_dialogs()
     services.tools.open_servers()
+    services.tools._dialog.set_servers(servers())
     await settle(0.1)
     await look("servers", services.tools._dialog)
     await close_dialogs()
@@ -179,6 +317,9 @@ async def everything(program: Any, look: Look) -> None:
     library.dialogs.add_model()
     await settle(0.1)
     await look("add-model", library.dialogs.adding)
+    library.dialogs.adding.set_files("3 model files in someone/some-models", files_of_a_hub())
+    await settle()
+    await look("add-model-found", library.dialogs.adding)
     await close_dialogs()
     library.dialogs.details(library.library.found.models[0].path)
     await settle(0.1)
@@ -368,21 +509,24 @@ async def script(program: Any) -> None:
 
     async def look(name: str, top: QWidget) -> None:
         if walk:
-            found = looking.unnamed(top) + looking.unreachable(top)
-        else:
+            found = looking.unnamed(top) + looking.unreachable(top) + looking.unseen_focus(top)
+        for _ in range(0 if walk else 10):
             found = looking.cut(top) + looking.overlapping(top)
+            if top.devicePixelRatio() * theme().scale >= 2:
+                found += looking.faint(top)
+            if not found:
+                break
+            await settle(0.15)  # on a busy machine the layout may not be done
         report[f"{name}{tag}"] = found
         if shots:
             top.grab().save(f"{shots}/{name}{tag}.png")
 
-    if mode in ("walk", "both"):
+    if walk:
         program.window.resize(1280, 800)
         await everything(program, look)
         await announcing(program, report)
         report["keyboard"] = await keyboard(program)
-        start_anew(program)
-    walk = False
-    if mode in ("room", "both"):
+    else:
         for scale in SCALES:
             dark = scale > 1
             tag = f"-{round(scale * 100)}-{'dark' if dark else 'light'}"

@@ -8,8 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from PySide6.QtCore import QRect, Qt
-from PySide6.QtGui import QAccessible, QAccessibleInterface
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QAccessible, QAccessibleInterface, QFont, QFontMetrics, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -19,10 +21,12 @@ from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
     QComboBox,
+    QHeaderView,
     QLabel,
     QLineEdit,
     QListWidget,
     QPlainTextEdit,
+    QScrollArea,
     QScrollBar,
     QSlider,
     QStyle,
@@ -70,6 +74,8 @@ def inner(widget: QWidget) -> bool:
             return True
         if type(at).__name__ in ("PlotWidget", "QCalendarWidget"):
             return True
+        if isinstance(at, QTableWidget) and isinstance(widget, QHeaderView):
+            return True
         at = at.parentWidget()
     return type(widget).__name__ in ("PlotWidget", "QTableCornerButton")
 
@@ -90,6 +96,12 @@ def name_of(widget: QWidget) -> str:
     return found.text(QAccessible.Text.Name).strip() if found is not None else ""
 
 
+def labelled(widget: QWidget) -> bool:
+    """On Linux the name of a combo box is its value: what it is for comes from its label."""
+    found = QAccessible.queryAccessibleInterface(widget)
+    return any(kind & QAccessible.RelationFlag.Label for _, kind in found.relations())
+
+
 def unnamed(top: QWidget) -> list[str]:
     """Controls without a name or a role, and names that hold markup."""
     out = []
@@ -101,7 +113,7 @@ def unnamed(top: QWidget) -> list[str]:
         ):
             continue
         name = name_of(widget)
-        if not name:
+        if not name or (isinstance(widget, QComboBox) and not labelled(widget)):
             out.append(f"no name: {what(widget)}")
         if _MARKUP.search(name):
             out.append(f"markup in name: {what(widget)}: {name[:60]}")
@@ -170,6 +182,33 @@ def unreachable(top: QWidget) -> list[str]:
     return out
 
 
+def scroll_to(widget: QWidget) -> None:
+    at = widget.parentWidget()
+    while at is not None:
+        if isinstance(at, QScrollArea):
+            at.ensureWidgetVisible(widget)
+        at = at.parentWidget()
+
+
+def unseen_focus(top: QWidget, margin: int = 16) -> list[str]:
+    """Controls that look the same with the focus as without it."""
+    out = []
+    for widget in tab_walk(top):
+        widget.setFocus(Qt.FocusReason.TabFocusReason)
+        scroll_to(widget)
+        QApplication.processEvents()
+        if not widget.hasFocus():
+            continue
+        place = QRect(widget.mapTo(top, QPoint(0, 0)), widget.size())
+        place = place.adjusted(-margin, -margin, margin, margin).intersected(top.rect())
+        held = top.grab(place).toImage()
+        widget.clearFocus()
+        QApplication.processEvents()
+        if top.grab(place).toImage() == held:
+            out.append(f"focus is not seen: {what(widget)}")
+    return out
+
+
 # What is cut off
 
 
@@ -204,12 +243,22 @@ def seen_part(widget: QWidget) -> QRect:
                 tall = QRect(at.rect())
                 tall.setTop(-100_000)
                 tall.setBottom(100_000)
-                if wide.maximum() > 0:
+                if wide.maximum() > 0 and wide.isVisible():
                     tall.setLeft(-100_000)
                     tall.setRight(100_000)
                 return area.intersected(tall)
         area = area.intersected(at.rect())
     return area
+
+
+def sideways(top: QWidget) -> list[str]:
+    """Pages that are wider than their window: words must flow instead."""
+    areas = [a for a in top.findChildren(QScrollArea) if a.isVisible()]
+    return [
+        f"only a part, {a.horizontalScrollBar().maximum()} px are to the right: {what(a)}"
+        for a in areas
+        if a.horizontalScrollBar().maximum() > 0
+    ]
 
 
 def in_scrolled_tabs(widget: QWidget) -> bool:
@@ -227,7 +276,7 @@ def cut(top: QWidget, slack: int = 2) -> list[str]:
     out = []
     room = top.screen().availableGeometry()
     if top.width() > room.width() or top.height() > room.height():
-        out.append(f"{type(top).__name__} is {top.width()}×{top.height()}")
+        out.append(f"larger than the screen, {top.width()}×{top.height()}: {what(top)}")
     for widget in shown(top):
         if not isinstance(widget, QLabel | QAbstractButton | QComboBox | QAbstractSpinBox):
             continue
@@ -252,7 +301,7 @@ def cut(top: QWidget, slack: int = 2) -> list[str]:
             short.append(f"only {part.height()} of {widget.height()} px high is seen")
         if short:
             out.append(f"{', '.join(short)}: {what(widget)}")
-    return out + shortened(top)
+    return out + shortened(top) + sideways(top)
 
 
 def shortened(top: QWidget) -> list[str]:
@@ -260,42 +309,93 @@ def shortened(top: QWidget) -> list[str]:
     nothing tells the rest (no tooltip)."""
     out = []
     for widget in shown(top):
-        measure = widget.fontMetrics().horizontalAdvance
-        for text, room, tip in painted(widget):
+        for text, room, tip, font in painted(widget):
+            measure = QFontMetrics(font or widget.font()).horizontalAdvance
             if text and measure(text) > room + 2 and not tip:
                 out.append(f"shortened to {room} px: {text[:40]!r} in {what(widget)}")
     return out
 
 
-def painted(widget: QWidget) -> Iterator[tuple[str, int, str]]:
-    """(text, width it has, tooltip) of what a widget paints itself."""
+def painted(widget: QWidget) -> Iterator[tuple[str, int, str, QFont | None]]:
+    """(text, width it has, tooltip, font) of what a widget paints itself."""
     if isinstance(widget, QTabBar):
         for n in range(widget.count()):
             sides = (QTabBar.ButtonPosition.LeftSide, QTabBar.ButtonPosition.RightSide)
             beside = sum(b.width() for s in sides if (b := widget.tabButton(n, s)) is not None)
-            yield widget.tabText(n), widget.tabRect(n).width() - beside, widget.tabToolTip(n)
+            yield widget.tabText(n), widget.tabRect(n).width() - beside, widget.tabToolTip(n), None
     elif isinstance(widget, QTableWidget):
         for c in range(widget.columnCount()):
             head = widget.horizontalHeaderItem(c)
             if head is not None:
-                yield head.text(), widget.columnWidth(c), head.toolTip()
+                yield head.text(), widget.columnWidth(c), head.toolTip(), head.font()
             for r in range(widget.rowCount()):
                 if (item := widget.item(r, c)) is not None and not widget.isRowHidden(r):
-                    yield item.text(), widget.columnWidth(c), item.toolTip()
+                    yield item.text(), widget.columnWidth(c), item.toolTip(), item.font()
     elif isinstance(widget, QListWidget):
         plain = type(widget.itemDelegate()) is QStyledItemDelegate
         for n in range(widget.count()) if plain else ():
             item = widget.item(n)
-            yield item.text(), widget.visualItemRect(item).width() - 8, item.toolTip()
+            yield item.text(), widget.visualItemRect(item).width() - 8, item.toolTip(), None
     elif isinstance(widget, QComboBox):
         option = QStyleOptionComboBox()
         widget.initStyleOption(option)
         room = widget.style().subControlRect(
             QStyle.ComplexControl.CC_ComboBox, option,
             QStyle.SubControl.SC_ComboBoxEditField, widget)  # fmt: skip
-        yield widget.currentText(), room.width(), widget.toolTip()
+        yield widget.currentText(), room.width(), widget.toolTip(), None
     elif isinstance(widget, QLineEdit) and not widget.text():
-        yield widget.placeholderText(), widget.width() - 12, ""
+        yield widget.placeholderText(), widget.width() - 12, "", None
+
+
+# What is hard to read
+
+
+def luminance(colors: NDArray[np.uint32]) -> NDArray[np.float64]:
+    """Of 0xRRGGBB, as the Web Content Accessibility Guidelines count it."""
+    parts = np.stack([(colors >> s) & 255 for s in (16, 8, 0)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    out: NDArray[np.float64] = np.tensordot([0.2126, 0.7152, 0.0722], linear, 1)
+    return out
+
+
+def strongest(image: QImage) -> float:
+    """The most contrast any pixel has with what fills most of the picture."""
+    image = image.convertToFormat(QImage.Format.Format_RGB32)
+    rows = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)
+    colors, counts = np.unique(rows[:, : image.width()] & 0xFFFFFF, return_counts=True)
+    light = luminance(colors)
+    ground = light[counts.argmax()]
+    return float(((np.maximum(light, ground) + 0.05) / (np.minimum(light, ground) + 0.05)).max())
+
+
+def faint(top: QWidget) -> list[str]:
+    """Words with less than 4.5:1, pictures with less than 3:1 and what cannot be used with less
+    than 2.5:1, as they are painted. To be asked where letters are large: thin ones are paler than
+    their ink."""
+    whole = top.grab()
+    image, dense = whole.toImage(), whole.devicePixelRatio()
+    out = []
+    for widget in shown(top):
+        if isinstance(widget, QLineEdit):
+            words = widget.text() or widget.placeholderText()
+        elif isinstance(widget, QPlainTextEdit):
+            words = widget.toPlainText() or widget.placeholderText()
+        elif isinstance(widget, QComboBox):
+            words = widget.currentText()
+        elif isinstance(widget, QLabel | QAbstractButton):
+            words = widget.text()
+        else:
+            continue
+        part = widget.visibleRegion().boundingRect()
+        icon = isinstance(widget, QAbstractButton) and not widget.icon().isNull()
+        if not (words or icon) or part != widget.rect():
+            continue  # what is scrolled away is looked at where it is in sight
+        part = part.translated(widget.mapTo(top, QPoint(0, 0)))
+        cropped = image.copy(QRect(part.topLeft() * dense, part.size() * dense))
+        need = 2.5 if not widget.isEnabled() else 4.5 if words else 3
+        if (found := strongest(cropped)) < need:
+            out.append(f"faint, {found:.1f}:1 and not {need}:1: {what(widget)}")
+    return out
 
 
 def overlapping(top: QWidget) -> list[str]:

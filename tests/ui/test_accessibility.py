@@ -1,14 +1,17 @@
 """The whole real window for people who do not see it well or use no mouse.
 
-One process looks at every tab and dialog (`drive_looking`); the tests judge what it found.
+Processes look at every tab and dialog (`drive_looking`), one per way of Tab and per factor of the
+screen; the tests judge what they found.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -35,14 +38,37 @@ MAY_LACK_TAB = ("CommandPalette", "Jump to latest")
 Report = dict[str, list[str]]
 
 
-@pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    folder = tmp_path_factory.mktemp("looking")
-    target = folder / "report.json"
-    env = dict(os.environ, TANDEM_HOME=str(folder / "home"), TANDEM_TEST_REPORT=str(target))
-    env.update(QT_QPA_PLATFORM="offscreen")
+ROOMS = {"1": "1,2", "1.25": "0.85", "1.5": "1.5", "2": "1"}
+"""Factors of a screen that has room for 800×600 in each, and the sizes of text looked at there."""
+
+PLACES = {
+    "chat", "chat-notice-find", "chat-panel", "chat-sidebar",
+    "models", "models-downloads", "tools", "tools-consent", "tools-structured",
+    "benchmark", "benchmark-result", "benchmark-running",
+    "settings-0", "settings-1", "settings-2", "settings-3", "settings-4", "settings-5",
+    "palette", "switch_model", "load_settings", "shortcuts", "about", "about-licences", "logs",
+    "servers", "add-model", "add-model-found", "details", "token", "storage", "crash", "question",
+    "prompt", "load", "picker",
+}  # fmt: skip
+
+
+def look(folder: Path, mode: str, factor: str = "1", scales: str = "1") -> Report:
+    """What one process finds."""
+    folder.mkdir()
+    target, screen = folder / "report.json", folder / "screen.json"
+    wide, high = round(800 * float(factor)), round(600 * float(factor))
+    if mode == "walk":
+        wide, high = 1600, 1000
+    one = {"name": "s", "x": 0, "y": 0, "width": wide, "height": high, "logicalDpi": 96,
+           "logicalBaseDpi": 96, "dpr": 1}  # fmt: skip
+    screen.write_text(json.dumps({"synchronousWindowSystemEvents": False, "screens": [one]}))
+    env = dict(
+        os.environ, TANDEM_HOME=str(folder / "home"), TANDEM_TEST_REPORT=str(target),
+        TANDEM_TEST_SCALES=scales, QT_SCALE_FACTOR=factor,
+        QT_QPA_PLATFORM=f"offscreen:configfile={screen}",
+    )  # fmt: skip
     done = subprocess.run(
-        [sys.executable, "-m", "tests.ui.drive_looking", "both"],
+        [sys.executable, "-m", "tests.ui.drive_looking", mode],
         cwd=ROOT,
         env=env,
         capture_output=True,
@@ -55,24 +81,40 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return found
 
 
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Report]:
+    """By "walk" or the factor; they wait more than they work, so three at a time."""
+    folder = tmp_path_factory.mktemp("looking")
+    with ThreadPoolExecutor(3) as some:
+        jobs = {"walk": some.submit(look, folder / "walk", "walk")}
+        for factor, scales in ROOMS.items():
+            jobs[factor] = some.submit(look, folder / factor, "room", factor, scales)
+        return {name: job.result() for name, job in jobs.items()}
+
+
+@pytest.fixture(scope="module")
+def report(reports: dict[str, Report]) -> Report:
+    return {f"{n} {place}": v for n, r in reports.items() for place, v in r.items()}
+
+
 def findings(report: Report, *starts: str) -> list[str]:
     return sorted(
         {
             f"{place}: {line}"
             for place, lines in report.items()
             for line in lines
-            if place not in ("announced", "keyboard") and line.startswith(starts)
+            if not place.endswith((" announced", " keyboard")) and line.startswith(starts)
             and not any(word in line for word in MAY_LACK_TAB)
         }
     )  # fmt: skip
 
 
-def test_the_look_saw_everything(report: Report) -> None:
-    places = {name.split("-200")[0].split("-100")[0] for name in report}
-    assert {"chat", "models", "tools", "benchmark", "settings-0", "settings-5", "palette",
-            "switch_model", "load_settings", "about", "servers", "add-model", "details", "token",
-            "storage", "crash", "question"} <= places  # fmt: skip
-    assert {"chat-200-dark", "chat-100-light"} <= set(report)
+def test_the_look_saw_everything(reports: dict[str, Report]) -> None:
+    assert set(reports["walk"]) >= PLACES
+    for factor, scales in ROOMS.items():
+        for scale in map(float, scales.split(",")):
+            tag = f"-{round(scale * 100)}-{'dark' if scale > 1 else 'light'}"
+            assert set(reports[factor]) >= {f"{place}{tag}" for place in PLACES}
 
 
 def test_every_control_has_a_name_and_a_role(report: Report) -> None:
@@ -83,19 +125,27 @@ def test_tab_comes_everywhere_and_leaves_again(report: Report) -> None:
     assert findings(report, "no Tab", "trap", "nothing takes") == []
 
 
+def test_the_focus_is_seen_wherever_tab_comes(report: Report) -> None:
+    assert findings(report, "focus is not seen") == []
+
+
+def test_words_and_pictures_stand_out_as_they_are_painted(report: Report) -> None:
+    """Looked at where letters are large: 200 % of the text in dark, a factor of 2 in light."""
+    assert findings(report, "faint") == []
+
+
 def test_nothing_is_cut_at_800_by_600(report: Report) -> None:
-    """At 100 % in light and at 200 % in dark."""
-    assert findings(report, "width", "height", "only", "over each", "shortened") == []
-    dialogs = [f for f in findings(report, "") if " is " in f and "×" in f]
-    assert dialogs == [], "dialogs stay within the screen"
+    """Words are whole or told in a tooltip, nothing lies over another, no page is wider than its
+    window, no dialog larger than the screen, at every factor and from 85 % to 200 % of the text."""
+    assert findings(report, "width", "height", "only", "over each", "shortened", "larger") == []
 
 
 def test_the_end_of_an_answer_is_said(report: Report) -> None:
-    assert report["announced"] == [strings.ANNOUNCE_FINISHED, strings.ANNOUNCE_STOPPED]
+    assert report["walk announced"] == [strings.ANNOUNCE_FINISHED, strings.ANNOUNCE_STOPPED]
 
 
 def test_everything_works_by_keys_alone(report: Report) -> None:
-    assert report["keyboard"] == []
+    assert report["walk keyboard"] == []
 
 
 @pytest.fixture
@@ -218,14 +268,20 @@ def contrast(one: str, two: str) -> float:
 READ_ON = {
     "text": ("bg", "side", "panel", "user", "code", "accent_soft", "selection", "bad_soft",
              "warn_soft", "line"),
-    "muted": ("bg", "side", "panel", "code", "accent_soft"),
-    "accent": ("bg", "side", "panel", "code", "accent_soft"),
+    "muted": ("bg", "side", "panel", "user", "code", "accent_soft", "bad_soft", "warn_soft",
+              "line"),
+    "accent": ("bg", "side", "panel", "user", "code", "accent_soft", "warn_soft", "line"),
     "on_accent": ("accent", "accent_hover"),
-    "bad": ("bg", "panel", "code", "bad_soft"),
-    "warn": ("bg", "panel", "code", "warn_soft"),
-    "pill_text": ("pill",),
+    "bad": ("bg", "side", "panel", "code", "bad_soft", "warn_soft", "line"),
+    "warn": ("bg", "panel", "code", "warn_soft", "accent_soft", "bad_soft"),
+    "pill_text": ("pill", "panel"),
 }  # fmt: skip
-"""Every colour of words and what it stands on, links and hits of a search included."""
+"""Every colour of words and what it stands on: in the style sheet, in what lists, charts and code
+paint themselves, under the mouse, in a hit of a search."""
+
+SEEN_ON = {"accent": ("bg", "panel"), "faint": ("bg", "panel"), "bar": ("bg", "panel", "code"),
+           "muted": ("panel",), "warn": ("panel",), "bad": ("panel",)}  # fmt: skip
+"""What is no words: the ring of the focus, what cannot be used now, bars and lines of charts."""
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=["light", "dark"])
@@ -239,9 +295,24 @@ def test_words_are_readable(tokens: Tokens) -> None:
     assert weak == set()
     for _, tint in _TINTS:
         assert contrast(getattr(tokens, tint), tokens.code) >= 4.5, f"code in {tint}"
-    for back in ("bg", "panel"):
-        assert contrast(tokens.faint, getattr(tokens, back)) >= 3, "what cannot be used is seen"
-        assert contrast(tokens.accent, getattr(tokens, back)) >= 3, "the focus ring is seen"
+    pale = {
+        f"{front} on {back}"
+        for front, backs in SEEN_ON.items()
+        for back in backs
+        if contrast(getattr(tokens, front), getattr(tokens, back)) < 3
+    }
+    assert pale == set()
+
+
+def test_the_style_sheet_uses_no_other_pair() -> None:
+    sheet = (ROOT / "resources" / "styles" / "tandem.qss").read_text(encoding="utf-8")
+    for rule in re.findall(r"\{([^}]*)\}", sheet):
+        fronts = re.findall(r"(?:^|[\s;])(?:placeholder-text-|selection-)?color: @(\w+)", rule)
+        ground = re.search(r"(?:^|[\s;])background: @(\w+)", rule)
+        for front in set(fronts) - {"faint"}:
+            assert front in READ_ON, rule
+            if ground:
+                assert ground[1] in READ_ON[front], rule
 
 
 def test_another_theme_repaints_old_messages(window: MainWindow, qtbot: QtBot) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QContextMenuEvent, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
 from engine.types import Backend
@@ -295,6 +295,13 @@ def test_history_selection_baseline_delete(tab: BenchmarkTab, qtbot: QtBot) -> N
     with qtbot.waitSignal(tab.delete_requested) as gone:
         qtbot.keyClick(tab.history.list, Qt.Key.Key_Delete)
     assert gone.args == ["two"]
+    middle = tab.history.list.visualItemRect(tab.history.list.item(0)).center()
+    QApplication.sendEvent(
+        tab.history.list.viewport(), QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, middle)
+    )
+    with qtbot.waitSignal(tab.delete_requested) as gone:
+        tab.history.findChildren(QMenu)[-1].actions()[-1].trigger()
+    assert gone.args == ["two"], "the menu key is about the chosen one, wherever that stands"
     with qtbot.waitSignal(tab.baseline_requested) as wanted:
         click(qtbot, tab.result.baseline)
     assert wanted.args == ["one", True]
