@@ -86,6 +86,8 @@ class MessageBody(BodyText):
     def render_step(self, budget_s: float) -> bool:
         """Renders what has come; True while there is more. Keeps the reader's selection."""
         if self.stream is None:
+            self._least = 0
+            self._update_height()
             return False
         cursor = self.textCursor()
         anchor, position = cursor.anchor(), cursor.position()

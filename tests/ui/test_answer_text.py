@@ -255,6 +255,23 @@ def test_a_selection_goes_over_documents(light: None, qtbot: QtBot) -> None:
     assert text.selected_text() == ""
 
 
+def test_a_bubble_is_as_tall_as_its_words(light: None, qtbot: QtBot) -> None:
+    view = Transcript()
+    qtbot.addWidget(view)
+    view.resize(700, 500)
+    view.show()
+    words = "MMMM WWWW And if a cell is empty?\nüü iiiiiiiiiiiiiiiiii"
+    view.set_turns([TurnView(node_id="u", role="user", text=words)])
+    for scale in (1.0, 2.0, 0.85):
+        theme().apply(scale=scale)
+        drawn(view, qtbot)
+        turn = view.view_of("u")
+        assert turn is not None
+        body = turn.words.parts[0].body
+        assert body is not None
+        assert turn.words.height() == int(body.document().size().height() + 0.99)
+
+
 def test_a_long_plain_message_keeps_every_character(light: None, qtbot: QtBot) -> None:
     text = AnswerText("You", markdown=False, part=SMALL)
     qtbot.addWidget(text)
