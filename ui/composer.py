@@ -263,9 +263,11 @@ class Composer(QFrame):
 
     def set_view(self, view: ComposerView) -> None:
         before, self._view = self._view, view
+        self._flow.setEnabled(False)  # one button for the other: laid out once, not twice
         self.send.setVisible(not view.busy)
         self.send.setEnabled(view.can_send)
         self.stop.setVisible(view.busy)
+        self._flow.setEnabled(True)
         stopping = view.state == "stopping"
         self.stop.setEnabled(not stopping)
         self.stop.setText(strings.STOPPING if stopping else strings.STOP)
