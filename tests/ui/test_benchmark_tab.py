@@ -281,6 +281,7 @@ def test_nothing_in_the_table_is_cut(tab: BenchmarkTab) -> None:
             assert table.columnWidth(column) >= needs, (width, text)
 
 
+@pytest.mark.qt_log_ignore("grabbing the keyboard", extend=True)
 def test_history_selection_baseline_delete(tab: BenchmarkTab, qtbot: QtBot) -> None:
     rows = tuple(
         HistoryRow(id=i, title=f"Model {i}", subtitle="CPU · today 16:02", value="1.60×")
@@ -296,9 +297,8 @@ def test_history_selection_baseline_delete(tab: BenchmarkTab, qtbot: QtBot) -> N
         qtbot.keyClick(tab.history.list, Qt.Key.Key_Delete)
     assert gone.args == ["two"]
     middle = tab.history.list.visualItemRect(tab.history.list.item(0)).center()
-    QApplication.sendEvent(
-        tab.history.list.viewport(), QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, middle)
-    )
+    view, key = tab.history.list.viewport(), QContextMenuEvent.Reason.Keyboard
+    QApplication.sendEvent(view, QContextMenuEvent(key, middle, view.mapToGlobal(middle)))
     with qtbot.waitSignal(tab.delete_requested) as gone:
         tab.history.findChildren(QMenu)[-1].actions()[-1].trigger()
     assert gone.args == ["two"], "the menu key is about the chosen one, wherever that stands"
