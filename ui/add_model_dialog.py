@@ -20,6 +20,7 @@ from ui import strings
 from ui.controls import Card, ElidedLabel, announce, button, label, primary_button
 from ui.dialog_size import open_at
 from ui.format import DOT
+from ui.input_method import KeysOfInputMethod
 from ui.model_views import HubFileView, RowAction
 
 
@@ -37,6 +38,7 @@ class AddModelDialog(QDialog):
         self.setWindowTitle(words.ADD_TITLE)
         self.setModal(True)
         self.field = QLineEdit()
+        KeysOfInputMethod(self.field)
         self.field.setPlaceholderText("owner/name")
         self.field.setAccessibleName(words.ADD_FIELD)
         self.field.textChanged.connect(self._on_text)

@@ -34,6 +34,7 @@ from ui import format as fmt
 from ui import strings_history as words
 from ui.controls import label
 from ui.dialog_size import open_at
+from ui.input_method import KeysOfInputMethod
 from ui.theme import theme
 
 MOST = 60
@@ -130,6 +131,7 @@ class CommandPalette(QDialog):
         self.field.setPlaceholderText(words.PALETTE_HINT)
         self.field.setAccessibleName(words.PALETTE)
         self.field.installEventFilter(self)
+        KeysOfInputMethod(self.field)
         self.field.textChanged.connect(self._fill)
         self.list = QListWidget()
         self.list.setAccessibleName(words.PALETTE)

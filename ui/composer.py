@@ -16,7 +16,6 @@ from PySide6.QtGui import (
     QFocusEvent,
     QGuiApplication,
     QImage,
-    QInputMethodEvent,
     QKeyEvent,
     QResizeEvent,
 )
@@ -26,6 +25,7 @@ from engine.types import SpecMode
 from ui import strings
 from ui.controls import button, label, menu_button, restyle, set_icon
 from ui.format import clean_text, tip
+from ui.input_method import KeysOfInputMethod
 from ui.layouts import FlowLayout
 from ui.theme import theme
 from ui.views import ComposerView
@@ -56,7 +56,7 @@ class DraftEdit(QPlainTextEdit):
         self.document().setDocumentMargin(0)
         self.enter_sends = True
         self._max_lines = MAX_LINES
-        self._preedit = ""
+        self._input_method = KeysOfInputMethod(self)
         self.textChanged.connect(self._fit)
         theme().changed.connect(self._fit)
         self._fit()
@@ -68,11 +68,7 @@ class DraftEdit(QPlainTextEdit):
     @property
     def composing(self) -> bool:
         """True while an input method shows text that is not committed yet."""
-        return bool(self._preedit)
-
-    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        self._preedit = event.preeditString()
-        super().inputMethodEvent(event)
+        return self._input_method.composing
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         mods = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
@@ -86,9 +82,6 @@ class DraftEdit(QPlainTextEdit):
             super().keyPressEvent(event)
 
     def _enter(self, event: QKeyEvent, mods: Qt.KeyboardModifier) -> None:
-        if self.composing:
-            event.ignore()
-            return
         control = bool(mods & Qt.KeyboardModifier.ControlModifier)
         shift = bool(mods & Qt.KeyboardModifier.ShiftModifier)
         if control or (self.enter_sends and not shift):
@@ -119,7 +112,6 @@ class DraftEdit(QPlainTextEdit):
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         super().focusOutEvent(event)
-        self._preedit = ""
         self.focus_changed.emit(False)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

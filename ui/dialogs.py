@@ -24,6 +24,7 @@ from ui import format as fmt
 from ui import strings
 from ui.controls import button, label
 from ui.dialog_size import room
+from ui.input_method import KeysOfInputMethod
 from ui.theme import theme
 from ui.views import NoticeAction
 
@@ -129,6 +130,7 @@ async def ask_text(parent: QWidget | None, title: str, text: str, value: str = "
     actions = (NoticeAction("no", strings.CANCEL), NoticeAction("yes", strings.OK, primary=True))
     dialog = AskDialog(parent, title, text, actions)
     field = QLineEdit(value)
+    KeysOfInputMethod(field)
     field.setAccessibleName(title)
     field.selectAll()
     dialog.add(field)

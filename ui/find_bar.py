@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit
 from ui import strings_history as words
 from ui.controls import announce, icon_button, label, restyle
 from ui.file_drops import let_files_through
+from ui.input_method import KeysOfInputMethod
 from ui.theme import theme
 
 DELAY_MS = 120
@@ -37,6 +38,7 @@ class FindBar(QFrame):
         self.field.setMinimumWidth(96)
         self.field.setMaximumWidth(theme().px(360))
         self.field.installEventFilter(self)
+        KeysOfInputMethod(self.field)
         self.count = label("", "small")
         self.back = icon_button("chevron-up", words.FIND_PREVIOUS, self.previous_requested.emit)
         self.forward = icon_button("chevron-down", words.FIND_NEXT, self.next_requested.emit)

@@ -24,6 +24,7 @@ from ui import format as fmt
 from ui import strings
 from ui.controls import ElidedLabel, button, label, pill, primary_button, restyle, section_label
 from ui.dialog_size import open_at
+from ui.input_method import KeysOfInputMethod
 from ui.layouts import FlowLayout
 from ui.views import ModelCardView, PickerView
 
@@ -99,6 +100,7 @@ class ModelPicker(QDialog):
         self.search.setAccessibleName("Search models")
         self.search.textChanged.connect(self._filter)
         self.search.installEventFilter(self)
+        KeysOfInputMethod(self.search)
         head = QHBoxLayout()
         head.addWidget(label(strings.PICK_MODEL, "title"), 1)
         head.addWidget(self.search)

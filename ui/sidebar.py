@@ -26,6 +26,7 @@ from ui import strings_history as words
 from ui.controls import label, primary_button
 from ui.file_drops import let_files_through
 from ui.icons import icon
+from ui.input_method import KeysOfInputMethod
 from ui.sidebar_delegate import SidebarDelegate
 from ui.sidebar_model import ChatItem, HitItem, SidebarModel
 from ui.theme import theme
@@ -115,6 +116,7 @@ class Sidebar(QFrame):
         self.search.setToolTip(f"{words.SEARCH_CHATS} (Ctrl+Shift+F)")
         self.search.setClearButtonEnabled(True)
         self.search.installEventFilter(self)
+        KeysOfInputMethod(self.search)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(SEARCH_DELAY_MS)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 from ui import tool_strings as words
 from ui.controls import Card, button, flat_button, label, restyle
 from ui.file_drops import let_files_through
+from ui.input_method import KeysOfInputMethod
 from ui.layouts import FlowLayout
 from ui.tool_log import ToolLog
 from ui.tool_views import AskView
@@ -71,6 +72,7 @@ class AskPage(QWidget):
             self.suggestions.append(chip)
             flow.addWidget(chip)
         self.input = QLineEdit()
+        KeysOfInputMethod(self.input)
         let_files_through(self.input)
         self.input.setPlaceholderText(words.QUESTION_HINT)
         self.input.setAccessibleName(words.QUESTION_NAME)

@@ -19,6 +19,7 @@ from ui import tool_strings as words
 from ui.controls import button, flat_button, label, pill, restyle, set_pill
 from ui.file_drops import let_files_through
 from ui.form_fields import FormFields
+from ui.input_method import KeysOfInputMethod
 from ui.theme import theme
 from ui.tool_views import AskView, FormResultView
 
@@ -37,6 +38,7 @@ class StructuredPage(QWidget):
         self.fields = FormFields()
         self.fields.changed.connect(self.form_changed)
         self.input = QLineEdit()
+        KeysOfInputMethod(self.input)
         let_files_through(self.input)
         self.input.setPlaceholderText(words.PROMPT_HINT)
         self.input.setAccessibleName(words.PROMPT_NAME)

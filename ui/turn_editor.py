@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 from ui import strings
 from ui.controls import primary_button, secondary_button
 from ui.file_drops import let_files_through
+from ui.input_method import KeysOfInputMethod
 from ui.theme import theme
 
 
@@ -28,6 +29,7 @@ class TurnEditor(QWidget):
         lines = min(12, max(2, text.count("\n") + len(text) // 70 + 1))
         self.field.setFixedHeight(lines * self.field.fontMetrics().lineSpacing() + theme().px(22))
         self.field.installEventFilter(self)
+        KeysOfInputMethod(self.field)
         self.send = primary_button(strings.SAVE_AND_SEND, self._on_sent)
         row = QHBoxLayout()
         row.addStretch(1)

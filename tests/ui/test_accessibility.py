@@ -16,20 +16,19 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAccessible, QColor, QInputMethodEvent, QTextCursor
+from PySide6.QtGui import QAccessible, QColor, QTextCursor
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from tests.ui import looking
 from ui import strings
 from ui.code_highlighter import _TINTS
-from ui.composer import Composer
 from ui.controls import button, icon_button
 from ui.conversation_page import ConversationPage
 from ui.main_window import MainWindow
 from ui.message_body import MessageBody
 from ui.theme import DARK, LIGHT, Tokens, theme
-from ui.views import ComposerView, NoticeView, TabView, TurnView
+from ui.views import NoticeView, TabView, TurnView
 
 ROOT = Path(__file__).resolve().parents[2]
 MAY_LACK_TAB = ("CommandPalette", "Jump to latest")
@@ -234,25 +233,6 @@ def test_focus_is_a_ring_of_two_pixels(window: MainWindow, qtbot: QtBot) -> None
             made.setParent(None)
             made.deleteLater()
     theme().apply(mode="light")
-
-
-def test_an_input_method_keeps_its_keys(qtbot: QtBot) -> None:
-    composer = Composer()
-    composer.set_view(ComposerView(can_send=True))
-    qtbot.addWidget(composer)
-    composer.show()
-    sent: list[str] = []
-    composer.message_sent.connect(sent.append)
-    edit = composer.edit
-    edit.setFocus()
-    QApplication.sendEvent(edit, QInputMethodEvent("にほ", []))
-    qtbot.keyClick(edit, Qt.Key.Key_Return)
-    assert sent == []
-    done = QInputMethodEvent("", [])
-    done.setCommitString("日本")
-    QApplication.sendEvent(edit, done)
-    qtbot.keyClick(edit, Qt.Key.Key_Return)
-    assert sent == ["日本"]
 
 
 def contrast(one: str, two: str) -> float:
