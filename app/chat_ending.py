@@ -74,7 +74,17 @@ class ChatEnding(ChatBase):
         return fmt.plain(names[0], 120) if found or len(names) == 1 else ""
 
     def _reject(self, answer: Node, outcome: Outcome) -> None:
-        """Takes the turn back: the message goes into the box again, with the numbers."""
+        """Takes the turn back: the message goes into the box again, with the numbers.
+
+        An answer that was to go on keeps what it has: its context is full.
+        """
+        if answer.text:
+            self.error = outcome.error or ErrorInfo("message_too_long")
+            answer.status = TurnStatus.CONTEXT_FULL
+            self._tell_problem(answer, self.error)
+            self.gauge = stored_gauge(self.conversation.path())
+            self._end(answer, ChatState.FAILED)
+            return
         user = self.conversation.nodes.get(answer.parent or "")
         self.error = outcome.error
         gone = [answer]

@@ -253,6 +253,19 @@ def test_regenerate_makes_a_version_and_edit_a_branch() -> None:
     run(engine, body)
 
 
+def test_continue_that_does_not_fit_keeps_the_answer() -> None:
+    async def body(bench: Bench) -> None:
+        node = await bench.ask("Hello")
+        bench.chat.conversation.nodes[node.id].status = TurnStatus.LIMIT
+        assert bench.chat.continue_(node.id)
+        await bench.chat.wait()
+        kept = bench.chat.conversation.nodes[node.id]
+        assert (kept.text, kept.status) == ("one", TurnStatus.CONTEXT_FULL)
+        assert bench.chat.state is ChatState.FAILED
+
+    run(ScriptedEngine([[Say("one")], [Fail("message_too_long")]]), body)
+
+
 def test_continue_grows_the_same_turn_and_stores_no_instruction() -> None:
     engine = ScriptedEngine([[Say("One two"), Finish(FinishReason.LIMIT)], [Say(" three.")]])
 
