@@ -120,6 +120,7 @@ async def _run(
     instance.asked.connect(program.open_from_outside)
     opened.deliver_to(program.open_from_outside)
     life = program.services.lifecycle
+    instance.closing = lambda: life.closing
     life.watch_signals()
     beside = asyncio.ensure_future(script(program)) if script is not None else None
     if beside is not None:

@@ -1,4 +1,5 @@
-"""One window per user and home: a second start hands its file to the first and ends.
+"""One window per user and home: a second start hands its file to the first and ends, or waits
+for the end of one that is closing and takes its place.
 
 A `QLocalServer` that only this user may open; its name comes from the user and the
 configuration folder, so portable copies do not disturb each other. Main thread.
@@ -10,13 +11,17 @@ import getpass
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 WAIT_MS = 1000
+CLOSING_MS = 8000
+"""Longer than quitting can take: its watchdog ends the process."""
 MAX_MESSAGE = 64 * 1024
+_TAKEN, _CLOSING = b"ok\n", b"closing\n"
 
 
 def _address(folder: Path, name: str) -> str:
@@ -43,6 +48,8 @@ class SingleInstance(QObject):
             user = "user"
         digest = hashlib.sha256(f"{user}\0{folder}".encode()).hexdigest()[:16]
         self._name = _address(folder, f"tandem-{digest}")
+        self.closing: Callable[[], bool] = lambda: False
+        """Whether this instance is about to end and shows nothing any more."""
         self._server: QLocalServer | None = None
         self._open: set[QLocalSocket] = set()
 
@@ -60,8 +67,11 @@ class SingleInstance(QObject):
         return True
 
     def stop(self) -> None:
+        """Gives the name free; who waits for the end of this instance goes on."""
         if self._server is not None:
             self._server.close()
+            for socket in tuple(self._open):
+                socket.abort()
             self._server.deleteLater()
             self._server = None
 
@@ -74,26 +84,36 @@ class SingleInstance(QObject):
         socket.write(json.dumps({"open": path}).encode() + b"\n")
         socket.waitForBytesWritten(WAIT_MS)
         # Only an answer proves that somebody is there: a dying instance may still accept.
-        answered = socket.waitForReadyRead(WAIT_MS) and bool(socket.readAll())
+        answer = bytes(socket.readAll().data()) if socket.waitForReadyRead(WAIT_MS) else b""
+        if answer == _CLOSING:
+            socket.waitForDisconnected(CLOSING_MS)
+            return False
         socket.disconnectFromServer()
-        return answered
+        return bool(answer)
 
     def _on_connection(self) -> None:
         server = self._server
         while server is not None and (socket := server.nextPendingConnection()) is not None:
             self._open.add(socket)
-            socket.readyRead.connect(lambda s=socket: self._on_ready(s))
-            socket.disconnected.connect(lambda s=socket: self._on_gone(s))
-            self._on_ready(socket)
+            socket.readyRead.connect(self._on_ready)
+            socket.disconnected.connect(self._on_gone)
+        self._on_ready()
 
-    def _on_ready(self, socket: QLocalSocket) -> None:
+    def _on_ready(self) -> None:
+        for socket in tuple(self._open):
+            self._read(socket)
+
+    def _read(self, socket: QLocalSocket) -> None:
         if not socket.canReadLine():
             if socket.bytesAvailable() > MAX_MESSAGE:
                 socket.abort()
             return
         line = bytes(socket.readLine(MAX_MESSAGE).data())
-        socket.write(b"ok\n")
+        closing = self.closing()
+        socket.write(_CLOSING if closing else _TAKEN)
         socket.flush()
+        if closing:
+            return
         try:
             path = json.loads(line)["open"]
         except (ValueError, KeyError, TypeError):
@@ -101,6 +121,10 @@ class SingleInstance(QObject):
         if isinstance(path, str):
             self.asked.emit(path)
 
-    def _on_gone(self, socket: QLocalSocket) -> None:
-        self._open.discard(socket)
-        socket.deleteLater()
+    def _on_gone(self) -> None:
+        """Whichever it was: a function made for one socket would be freed while Qt destroys that
+        socket, and PySide crashes on this with sockets that Qt has made."""
+        for socket in tuple(self._open):
+            if socket.state() == QLocalSocket.LocalSocketState.UnconnectedState:
+                self._open.discard(socket)
+                socket.deleteLater()

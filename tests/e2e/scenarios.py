@@ -16,16 +16,19 @@ from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtNetwork import QLocalSocket
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
 from shiboken6 import isValid
 
 import resources
+from app import paths
 from app.chat import Chat
 from app.chat_state import ChatState
 from app.conversation import ChatSettings, Node, TurnStatus
 from app.engine_state import Phase
 from app.gui import Program
+from app.single_instance import SingleInstance
 from engine.types import SpecMode
 from ui import format as fmt
 from ui.conversation_page import ConversationPage
@@ -340,8 +343,23 @@ async def tabs(me: Person) -> None:
 
 
 async def quit_idle(me: Person) -> None:
+    """A start that comes while the window closes is told to wait."""
     await me.ready()
+
+    async def slow() -> None:
+        await asyncio.sleep(0.5)
+
+    me.services.lifecycle.at_quit("slow", slow, order=5)
     me.window.close()
+    socket = QLocalSocket()
+    socket.connectToServer(SingleInstance(paths.resolve().runtime)._name)
+    socket.write(b'{"open": ""}\n')
+    answer = b""
+    while not answer:
+        await asyncio.sleep(0.01)
+        answer = bytes(socket.readAll().data())
+    assert answer == b"closing\n"
+    assert not me.window.isVisible()
 
 
 async def quit_loading(me: Person) -> None:
