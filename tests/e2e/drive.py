@@ -14,6 +14,8 @@ from typing import Any
 
 
 def main(names: list[str]) -> int:
+    if os.environ.get("TANDEM_TEST_STREAMS") == "none":  # as a program without a console has it
+        sys.stdin = sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = None  # type: ignore[assignment,misc]
     from app import gui
     from app.engine_state import EngineState
     from app.gui import Program

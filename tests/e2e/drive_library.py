@@ -6,6 +6,7 @@ newer engine. A failed `assert` ends the process with code 1.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ async def script(program):  # type: ignore[no-untyped-def]
     from tests.e2e.scenarios import Person
     from ui import model_strings as words
     from ui.load_dialog import LoadDialog
+    from ui.settings_dialog import SettingsDialog
 
     me = Person(program)
     window, services, models = me.window, me.services, program.library
@@ -134,6 +136,27 @@ async def script(program):  # type: ignore[no-untyped-def]
     await me.until(lambda: len(models.storage.dialog.view().rows) == 1)
     assert not models.storage.dialog.view().rows[0].clearable
     models.storage.dialog.accept()
+
+    # dialogs that close while their work goes on take nothing with them
+    models.tab.add_button.click()
+    await me.until(lambda: models.dialogs.adding)
+    models.dialogs.adding.field.setText(os.environ["HF_ENDPOINT"] + "/o/r")
+    await me.press(words.ADD_LIST)
+    models.dialogs.adding.reject()
+    models.dialogs.details(path)
+    await me.until(lambda: models.dialogs.showing_details)
+    models.dialogs.showing_details._make.click()
+    models.dialogs.showing_details.reject()
+    models.storage.open()
+    await me.until(lambda: models.storage.dialog)
+    models.storage.dialog.clear_all_button.click()
+    models.storage.dialog.reject()
+    window.action("settings").trigger()
+    await me.until(lambda: me.dialog(SettingsDialog))
+    me.dialog(SettingsDialog).reject()
+    await asyncio.sleep(0.5)
+    assert not said("uncaught")
+    assert (await me.ask("Still there?")).text
 
     # an unfinished download does not keep the program from quitting
     models.dialogs._found = await library.fetch.list_repository("o/slow")

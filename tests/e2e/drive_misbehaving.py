@@ -13,6 +13,7 @@ import sys
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app import chat_offers
 from app.chat_state import ChatState
@@ -28,6 +29,7 @@ WHOLE = {
     "null_text": "after null",
     "split_units": f"{SMILE} ok",
     "split_bytes": SMILE,
+    "split_points": "\N{WOMAN}\u200d\N{WOMAN}e\u0301\N{ARABIC LETTER MEEM}",
     "half_end": "end \ufffd",
     "two_finals": "once",
     "stop_loop": "The answer.",
@@ -88,6 +90,8 @@ async def odd_chunks(me: Person) -> None:
         answer = await scenario(me, name)
         assert answer.status is TurnStatus.DONE, (name, answer)
         assert text is None or answer.text == text, (name, answer.text)
+        me.window.action("copy_last").trigger()
+        assert QApplication.clipboard().text() == answer.text, name
     thoughts = await scenario(me, "only_thoughts")
     assert (thoughts.text, thoughts.thought) == ("", "hmm hmm hmm ")
     assert thoughts.error

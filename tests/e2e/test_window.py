@@ -44,7 +44,11 @@ def test_a_second_start_hands_its_file_over(
     drive(("second_start",), display, tandem_home, plain_model)
 
 
-def test_tabs_and_a_bad_file(display: str, tandem_home: Path) -> None:
+def test_tabs_and_a_bad_file_without_streams(
+    display: str, tandem_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chats, a failed load and its words where stdin, stdout and stderr are None."""
+    monkeypatch.setenv("TANDEM_TEST_STREAMS", "none")
     drive(("tabs", "failing_load"), display, tandem_home)
 
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QTextCursor
-from PySide6.QtWidgets import QApplication, QPlainTextEdit
+from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
+from ui import strings
 from ui.conversation_page import ConversationPage
 from ui.dialogs import AskDialog
 from ui.theme import theme
@@ -118,6 +119,31 @@ def test_final_text_wins_and_footer_is_shown(page: ConversationPage, qtbot: QtBo
     assert view.footer.accessibleName() == "51.8 tok/s decode · spec off · CPU · stopped by you"
     assert view._error is not None
     assert view._error.text() == "Stopped by you"
+
+
+def test_the_cut_stands_above_the_first_turn_that_is_sent(
+    page: ConversationPage, qtbot: QtBot
+) -> None:
+    turns = [user("u"), answer("a"), user("v"), answer("b")]
+    page.set_turns(turns)
+    idle(qtbot, page.transcript)
+
+    def marked() -> list[str]:
+        views = {t.node_id: page.transcript.view_of(t.node_id) for t in turns}
+        return [
+            key
+            for key, view in views.items()
+            if view is not None
+            and any(x.text() == strings.DROPPED_TURNS for x in view.findChildren(QLabel))
+        ]
+
+    assert marked() == []
+    page.set_turns([replace(t, dropped=t.node_id in "ua") for t in turns])
+    idle(qtbot, page.transcript)
+    assert marked() == ["v"]
+    page.set_turns(turns)
+    idle(qtbot, page.transcript)
+    assert marked() == []
 
 
 def test_thousand_turns_are_windowed(page: ConversationPage, qtbot: QtBot) -> None:

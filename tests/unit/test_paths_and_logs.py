@@ -43,6 +43,27 @@ def test_an_impossible_home_falls_back_and_says_so(tmp_path: Path) -> None:
     assert found.config.is_dir()
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="XDG folders")
+def test_without_home_the_system_is_asked_and_folders_may_have_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HOME")
+    for name in ("CONFIG", "DATA", "CACHE", "STATE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / "模型 ß é" / name))
+    found = paths.resolve({})
+    assert not found.temporary
+    for folder in (found.config, found.data, found.cache, found.logs):
+        assert folder.is_relative_to(tmp_path / "模型 ß é")
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    monkeypatch.setenv("HOME", "/proc/nowhere")
+    for name in ("CONFIG", "DATA", "CACHE", "STATE"):
+        monkeypatch.delenv(f"XDG_{name}_HOME")
+    fallen = paths.resolve({})
+    assert fallen.temporary
+    assert "/proc/nowhere" in fallen.note
+    shutil.rmtree(fallen.data.parent)
+
+
 @posix
 def test_without_a_place_for_caches_and_logs_the_home_is_still_used(tandem_home: Path) -> None:
     tandem_home.mkdir()

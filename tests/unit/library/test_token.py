@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from keyring.errors import InitError, KeyringLocked
 
 from app import secrets
 from app.library.download_types import DownloadState
@@ -230,11 +231,27 @@ def test_kept_in_the_keyring_and_removed() -> None:
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("reason", ["absent", "refused"])
-def test_without_a_keyring_the_token_lives_for_this_run(reason: str) -> None:
+class LockedRing(Ring):
+    """One whose owner dismisses the question for its password, each time."""
+
+    def get_password(self, service_name: str, username: str) -> str | None:
+        raise KeyringLocked("Prompt dismissed.")
+
+    def set_password(self, service_name: str, username: str, password: str) -> None:
+        raise InitError(f"locked, and quotes {password}")
+
+
+@pytest.mark.parametrize("reason", ["absent", "refused", "locked"])
+def test_without_a_keyring_the_token_lives_for_this_run(
+    reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+
     def none() -> KeyringLike:
         if reason == "absent":
             raise KeyringUnavailable("absent")
+        if reason == "locked":
+            return LockedRing()
         raise RuntimeError(f"a backend that quotes {TOKEN}")
 
     async def run() -> None:
@@ -245,6 +262,7 @@ def test_without_a_keyring_the_token_lives_for_this_run(reason: str) -> None:
         assert await store.remove()
 
     asyncio.run(run())
+    assert TOKEN not in caplog.text
 
 
 def test_keyring_that_hangs_does_not_hang_us(caplog: pytest.LogCaptureFixture) -> None:
