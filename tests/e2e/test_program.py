@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
 import resources
 from app import attachments, chat_offers, engine_run, paths
@@ -21,6 +21,7 @@ from engine.types import Backend
 from tests.e2e.scenarios import Person
 from tests.fakes.scripted_engine import Crash, Fail, Say, ScriptedEngine, Wait
 from tests.fakes.window_run import Run, run_window
+from ui.load_dialog import LoadDialog
 
 DEMO = str(resources.DEMO_MODEL)
 
@@ -182,6 +183,11 @@ def test_a_combination_that_crashed_is_not_loaded_by_itself(run: Run) -> None:
         await me.until(lambda: me.notice() == "not_auto_loaded")
         assert engine.loads == []
         assert "signal 6" in str(me.services.notices.current)
+        me.window.action("load_settings").trigger()
+        await me.until(lambda: me.dialog(LoadDialog))
+        told = [x.text() for x in me.dialog(LoadDialog).findChildren(QLabel)]
+        assert any("signal 6" in text for text in told), told
+        me.dialog(LoadDialog).reject()
         await me.press("Load anyway")
         await me.ready()
         assert (await me.ask("hello")).status is TurnStatus.DONE

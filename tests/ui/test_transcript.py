@@ -155,6 +155,15 @@ def test_thousand_turns_are_windowed(page: ConversationPage, qtbot: QtBot) -> No
     assert len(page.transcript.message_views()) <= WINDOW + 40
     assert at_end(page.transcript)
     assert len(page.turns()) == 1000
+    bar = page.transcript.verticalScrollBar()
+
+    def up() -> bool:
+        bar.setValue(0)
+        return page.transcript.view_of("n860") is not None
+
+    qtbot.waitUntil(up, timeout=60_000)
+    assert len(page.transcript.message_views()) <= WINDOW + 40, "what is left behind goes"
+    assert page.transcript.view_of("n999") is None
 
 
 def test_find_reaches_turns_outside_the_window(page: ConversationPage, qtbot: QtBot) -> None:

@@ -304,6 +304,8 @@ def test_a_crash_keeps_the_partial_text() -> None:
     async def body(bench: Bench) -> None:
         node = await bench.ask("q")
         assert (node.text, node.status) == ("half", TurnStatus.FAILED)
+        assert not bench.chat.gauge.live
+        assert bench.chat.gauge.decode_tps is None
         assert (await bench.ask("again")).status is TurnStatus.DONE
 
     run(ScriptedEngine([[Say("half"), Crash()]]), body)
