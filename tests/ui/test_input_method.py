@@ -101,3 +101,22 @@ def test_the_keys_are_the_input_methods(qtbot: QtBot, make: Callable[[], Made]) 
     assert heard == []
     qtbot.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert heard or isinstance(made, ConversationPage), "afterwards Enter is Enter"
+
+
+def test_send_takes_what_is_committed_and_nothing_half(qtbot: QtBot) -> None:
+    """There is no input method here that could commit when it is told to."""
+    made = Composer()
+    made.set_view(ComposerView(can_send=True))
+    qtbot.addWidget(made)
+    made.show()
+    sent: list[str] = []
+    made.message_sent.connect(sent.append)
+    made.edit.setFocus()
+    QApplication.sendEvent(made.edit, QInputMethodEvent("にほ", []))
+    qtbot.mouseClick(made.send, Qt.MouseButton.LeftButton)
+    assert sent == []
+    made.edit.setFocus()
+    made.edit.setPlainText("日本")
+    QApplication.sendEvent(made.edit, QInputMethodEvent("ご", []))
+    qtbot.mouseClick(made.send, Qt.MouseButton.LeftButton)
+    assert sent == ["日本"]
