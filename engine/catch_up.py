@@ -164,13 +164,16 @@ def _padded(lacking: Sequence[Message], end: _End, count: Count) -> Iterator[tup
 def _cut(text: str, tail: int, count: Count) -> tuple[int, str] | None:
     """The last place in `text` with `tail` tokens behind it, and what to put there.
 
-    A second blank between two words where there are words, else a hidden character.
+    A second blank between two words where there are words near the end, else a hidden
+    character.
     """
     start = max(1, len(text) - FAR)
     gaps = [m.start() for m in _GAP.finditer(text, start)]
     for place in reversed(gaps):
-        if len(text) - place > tail and count(text[place:]) >= tail:
-            return place, " "
+        if len(text) - place > tail and (behind := count(text[place:])) >= tail:
+            if behind <= tail + NEAR:
+                return place, " "
+            break
     for place in range(len(text) - tail, start, -tail):
         if count(text[place:]) >= tail:
             return place, HIDDEN

@@ -27,6 +27,8 @@ from engine import memory, messages
 from engine.errors import EngineError
 
 HEARTBEAT_S = 1.0
+NICENESS = 5
+"""The engine computes on every core: what the window gets of one decides how soon words show."""
 FAULT = 70
 """Exit code after an unexpected exception (EX_SOFTWARE); `engine_log.exit_words` names it."""
 
@@ -35,6 +37,7 @@ def main(commands: Connection, events: Connection, log_path: str) -> None:
     """Runs the child until `Close` or the end of the pipe. Never returns an error."""
     with contextlib.suppress(ValueError, OSError):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+    step_back()
     log = redirect_output(log_path)
     host = _Host(commands, events)
     for target, name in ((host.read_commands, "commands"), (host.beat, "heartbeat")):
@@ -54,6 +57,13 @@ def _or_end(work: Callable[[], None]) -> None:
             traceback.print_exc()
             sys.stderr.flush()
         os._exit(FAULT)
+
+
+def step_back() -> None:
+    """The window goes first where both want a core; call before any thread is made."""
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            os.nice(NICENESS)
 
 
 def redirect_output(path: str) -> TextIO:

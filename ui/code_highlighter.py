@@ -47,12 +47,14 @@ def lexer_for(language: str) -> Lexer | None:
         return None
 
 
-def warm_up() -> None:
-    """Imports what the first answer with code will need, ahead of time."""
+def warm_up() -> Iterator[None]:
+    """Imports what the first answers will need ahead of time, a piece at each step."""
     from ui.markdown_parser import outline, parser
 
     outline("a\n\nb")
+    yield
     parser().parse("a *b*")
+    yield
     lexer_for("python")
 
 

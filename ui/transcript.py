@@ -23,6 +23,8 @@ from ui.views import TurnView
 
 __all__ = ["FIRST", "WINDOW", "Transcript"]
 
+WARM_MS = 100
+
 
 class Transcript(ThemedTurns):
     """`set_turns`, `append_turn`, `update_turn`, `remove_turn`, `stream`; see the page."""
@@ -30,10 +32,15 @@ class Transcript(ThemedTurns):
     def __init__(self) -> None:
         super().__init__()
         self._find = TranscriptFind(self)
+        self._warming = warm_up()
         self._warm = QTimer(self)
-        self._warm.setSingleShot(True)
-        self._warm.timeout.connect(warm_up)
-        self._warm.start(1500)
+        self._warm.timeout.connect(self._on_warm)
+        self._warm.start(WARM_MS)
+
+    def _on_warm(self) -> None:
+        """Goes on with `warm_up` while the model loads: the first answer must not wait for it."""
+        if next(self._warming, self) is self:
+            self._warm.stop()
 
     # Turns
     def set_turns(self, turns: Sequence[TurnView]) -> None:

@@ -12,7 +12,7 @@ import platform
 import sys
 import time
 from contextlib import suppress
-from pathlib import Path
+from functools import lru_cache
 from types import ModuleType
 
 from app.bench.records import Environment, Plan
@@ -36,8 +36,12 @@ def model_key(path: str) -> str:
         stat = os.stat(path)
     except OSError:
         return ""
-    name = hashlib.sha256(os.fsencode(Path(path).name)).hexdigest()[:12]
-    return f"{stat.st_size}-{stat.st_mtime_ns}-{name}"
+    return f"{stat.st_size}-{stat.st_mtime_ns}-{_name_key(os.path.basename(path))}"
+
+
+@lru_cache(maxsize=64)
+def _name_key(name: str) -> str:
+    return hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
 
 
 def machine_key() -> str:

@@ -76,6 +76,16 @@ def test_where_nothing_was_decoded_ahead_it_differs_earlier() -> None:
     assert had.entries - 5 <= took_over(send, had, "") < had.entries - 1
 
 
+@pytest.mark.parametrize("between", ["  ", "\n", "\n\n"])
+def test_a_blank_far_from_the_end_is_no_place(between: str) -> None:
+    answer = "Once upon" + between + between.join(["time"] * 25)
+    had = decoded([user(QUESTION)], answer)
+    send = again([user(QUESTION), assistant(answer)], user(NEXT), had, tokens, count)
+    assert send is not None
+    assert took_over(send, had) >= had.entries - 12
+    assert send[1].text.replace(HIDDEN, "") == answer
+
+
 def test_an_answer_that_grew_differs_inside_its_old_part() -> None:
     had = decoded([user(QUESTION)], PARTIAL)
     grown = assistant(PARTIAL + " the seas and far away, day after day after day after day.")
