@@ -20,7 +20,7 @@ from app.chat_drafts import ChatDrafts
 from app.chat_offers import ChatOffers
 from app.chat_page import ChatPage
 from app.chat_state import ChatState
-from app.chat_views import ChatViews
+from app.chat_views import Box, ChatViews
 from app.conversation import Attachment, ChatSettings, Conversation
 from app.notices import Notices
 from app.settings import SettingsStore
@@ -30,7 +30,6 @@ from ui import format as fmt
 from ui import strings
 from ui.conversation_page import ConversationPage
 from ui.main_window import MainWindow
-from ui.views import ComposerView
 
 
 class ChatController(QObject):
@@ -126,7 +125,7 @@ class ChatController(QObject):
         page.composer.set_enter_sends(self._settings.value.enter_sends)
         page.set_empty(strings.EMPTY_CHAT_TITLE, strings.EMPTY_CHAT_TEXT)
         self._shown[chat.key] = ChatPage(chat, page)
-        page.set_composer(self._composer_view(chat))
+        page.set_composer(self.views.composer(chat, self._box()))
         page.set_draft(conversation.draft)
         chat.subscribe(lambda event: self._on_event(chat, event))
         self.opened.emit(chat.key)
@@ -183,8 +182,9 @@ class ChatController(QObject):
 
     def refresh(self) -> None:
         """Shows again what depends on the engine: tabs, boxes, the chat's header parts."""
+        box = self._box()
         for chat in self._chats.values():
-            self._refresh_chat(chat)
+            self._refresh_chat(chat, box)
         self._tell_state()
 
     # Events of chats
@@ -204,7 +204,7 @@ class ChatController(QObject):
         else:
             if event is ChatEvent.STATE:
                 self._on_state(chat, page)
-            self._refresh_chat(chat)
+            self._refresh_chat(chat, self._box())
             self._tell_state()
             self.changed.emit(chat.key)
 
@@ -220,13 +220,13 @@ class ChatController(QObject):
         """Facts of the model in use, known without waiting."""
         return self.views.info()
 
-    def _composer_view(self, chat: Chat) -> ComposerView:
-        return self.views.composer(chat, self.spec_texts, self.attach_allowed)
+    def _box(self) -> Box:
+        return self.views.box(self.spec_texts(), self.attach_allowed)
 
-    def _refresh_chat(self, chat: Chat) -> None:
+    def _refresh_chat(self, chat: Chat, box: Box) -> None:
         page = self._tab.page(chat.key)
         if page is not None:
-            view = self._composer_view(chat)
+            view = self.views.composer(chat, box)
             if page.composer.view() != view:
                 page.set_composer(view)
             tab = self.views.tab(chat)

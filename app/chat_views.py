@@ -5,7 +5,7 @@ Main thread. Values only; `ChatController` puts them into the widgets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 from app.chat import Chat
 from app.chat_context import ChatContext
@@ -15,6 +15,17 @@ from engine.types import Modality, ModelInfo, SpecMode
 from ui import format as fmt
 from ui import strings
 from ui.views import ComposerView, SpecChoice, TabView
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """What the boxes of all chats have in common: it depends on the model alone."""
+
+    can_send: bool
+    drafts: bool
+    texts: dict[SpecMode, str]
+    attach: tuple[str, ...]
+    attach_reason: str
 
 
 class ChatViews:
@@ -45,9 +56,7 @@ class ChatViews:
             busy=chat.busy,
         )
 
-    def composer(
-        self, chat: Chat, texts: Callable[[], dict[SpecMode, str]], attach_allowed: bool
-    ) -> ComposerView:
+    def box(self, texts: dict[SpecMode, str], attach_allowed: bool) -> Box:
         """`texts`: what was measured per mode; `attach_allowed`: somebody takes files."""
         info = self.info()
         able = tuple(
@@ -57,14 +66,19 @@ class ChatViews:
         )
         name = fmt.plain(display_name(info.path)) if info else strings.NO_MODEL
         refused = strings.ATTACH_REFUSED.format(model=name, kind="images or audio")
-        return ComposerView(
-            state=str(chat.state),
+        return Box(
             can_send=self._context.options() is not None,
-            spec=SpecChoice(
-                available=bool(info and info.supports_mtp),
-                mode=chat.settings.spec,
-                texts=texts(),
-            ),
+            drafts=bool(info and info.supports_mtp),
+            texts=texts,
             attach=able,
             attach_reason="" if able else refused,
+        )
+
+    def composer(self, chat: Chat, box: Box) -> ComposerView:
+        return ComposerView(
+            state=str(chat.state),
+            can_send=box.can_send,
+            spec=SpecChoice(available=box.drafts, mode=chat.settings.spec, texts=box.texts),
+            attach=box.attach,
+            attach_reason=box.attach_reason,
         )

@@ -120,10 +120,12 @@ class ConversationTabs(QFrame):
         self.bar.setTabToolTip(index, title)
         self.bar.setAccessibleTabName(index, view.text())
         tail = self.bar.tabButton(index, QTabBar.ButtonPosition.RightSide)
+        before = tail.size() if isinstance(tail, _Tail) else None
         if isinstance(tail, _Tail):
             tail.set_view(view)
-        self.bar.setTabText(index, text)
-        self.bar.updateGeometry()
+        if self.bar.tabText(index) != text or (tail is not None and tail.size() != before):
+            self.bar.setTabText(index, text)  # which measures every tab
+            self.bar.updateGeometry()
 
     def select(self, key: str) -> None:
         index = self._index(key)
@@ -157,15 +159,16 @@ class ConversationTabs(QFrame):
         """Only the current tab has a close button; others close by middle click."""
         for at in range(self.bar.count()):
             tail = self.bar.tabButton(at, QTabBar.ButtonPosition.RightSide)
-            if isinstance(tail, _Tail):
+            if isinstance(tail, _Tail) and tail.close_button.isHidden() == (at == index):
                 tail.close_button.setVisible(at == index)
                 tail.adjustSize()
         self._measure()
 
     def _measure(self) -> None:
-        # Setting the text again is what makes QTabBar measure its tabs anew.
-        for at in range(self.bar.count()):
-            self.bar.setTabText(at, self.bar.tabText(at))
+        # Setting a text again is what makes QTabBar measure its tabs anew: all of them, so once
+        # is enough, and once for each would take seconds with fifty.
+        if self.bar.count():
+            self.bar.setTabText(0, self.bar.tabText(0))
         self.bar.updateGeometry()
 
     def _on_current_changed(self, index: int) -> None:

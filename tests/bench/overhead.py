@@ -289,8 +289,9 @@ def report(args: argparse.Namespace) -> dict[str, Any]:
         # There and back again, so that a machine that gets slower or faster favours none.
         order = [name for name in RATES if name in args.only]
         parts: dict[str, dict[str, Any]] = {}
-        for name in (*order, *reversed(order)):
-            for key, values in part(name, args, home).items():
+        for turn, name in enumerate((*order, *reversed(order))):
+            clean = os.path.join(home, str(turn))
+            for key, values in part(name, args, clean).items():
                 parts.setdefault(name, {}).setdefault(key, []).extend(values)
         median = {k: statistics.median(v["decode_tps"]) for k, v in parts.items()}
         found["decode_tps"] = median
