@@ -129,9 +129,9 @@ class DrawnTurns(FollowingScrollArea):
         QGuiApplication.sendPostedEvents(self, QEvent.Type.LayoutRequest.value)
 
     # Rendering
-    def _want_render(self, node_id: str, now: bool = False) -> None:
+    def _want_render(self, node_id: str, now: bool = False, every: int = 0) -> None:
         self._dirty[node_id] = None
-        self._clock.request(now=now)
+        self._clock.request(now=now, every=every)
 
     def _on_tick(self) -> None:
         streaming = bool(self._turns) and self._turns[-1].status == "streaming"

@@ -12,8 +12,11 @@ import time
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 FRAME_MS = 33
-GAUGE_MS = 50
-"""A live gauge is redrawn at most twenty times a second."""
+STREAM_MS = 50
+"""A growing answer is drawn twenty times a second: the engine computes on the same cores, and on
+two of them every frame is time in which it stands still."""
+GAUGE_MS = 100
+"""A live gauge is redrawn at most ten times a second, for the same reason; faster is not read."""
 BUDGET_S = 0.007
 """What one frame may spend on rendering before it hands back to the event loop."""
 
@@ -32,10 +35,10 @@ class FrameClock(QObject):
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._on_timeout)
 
-    def request(self, soon: int = 0, *, now: bool = False) -> None:
+    def request(self, soon: int = 0, *, now: bool = False, every: int = 0) -> None:
         """Asks for one tick; further requests before it are merged. `soon` (ms) is for work
         that is left over: it goes on after whatever events wait. `now` does not wait for the
-        frame."""
+        frame. `every` (ms) is a longer distance to the last tick, for what may wait."""
         if now:
             self._timer.start(0)
             return
@@ -45,7 +48,8 @@ class FrameClock(QObject):
             self._timer.start(soon)
             return
         passed = (time.monotonic() - self._last) * 1000
-        self._timer.start(0 if passed >= self._interval else max(1, int(self._interval - passed)))
+        distance = max(self._interval, every)
+        self._timer.start(0 if passed >= distance else max(1, int(distance - passed)))
 
     def stop(self) -> None:
         self._timer.stop()

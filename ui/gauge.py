@@ -41,7 +41,7 @@ class ContextBar(QWidget):
 
 
 class Gauge(QWidget):
-    """Shows a `GaugeView`, redrawn at most twenty times a second; the last value always lands."""
+    """Shows a `GaugeView`, redrawn at most ten times a second; the last value always lands."""
 
     def __init__(self) -> None:
         super().__init__()

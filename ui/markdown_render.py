@@ -60,6 +60,11 @@ class MarkdownWriter(BlockWriter):
             self._block(self._format(Context(), bottom=2))
             self._cursor.insertText(line, self.base)
 
+    def more(self, text: str) -> None:
+        """Words at the end of the paragraph that was written last."""
+        self._cursor.movePosition(QTextCursor.MoveOperation.End)
+        self._cursor.insertText(text, self.base)
+
     def write(
         self, source: str, final: bool = True, lead: Lead = NO_LEAD, joined: bool = False
     ) -> None:

@@ -6,15 +6,19 @@ frames. The final document equals the one made from the whole text at once. Main
 
 from __future__ import annotations
 
+import re
 import time
 
 from PySide6.QtGui import QTextDocument
 
 from ui.frame_clock import BUDGET_S
-from ui.markdown_cuts import Lead
+from ui.markdown_cuts import NO_LEAD, Lead
 from ui.markdown_render import MarkdownWriter
 from ui.markdown_source import Handover, PartSource
 from ui.markdown_writer import CodeRegion, Mark
+
+_WORDS = re.compile(r"""[^\W\d_](?:[^\W_]|[ ,.;?!'"()’“”–—-])*""")
+"""Words that are no Markdown: a letter first, no mark, no address, no end of a line."""
 
 
 class MarkdownStream:
@@ -153,6 +157,8 @@ class MarkdownStream:
         now = time.perf_counter()
         if now < self._next_tail:
             return True
+        if not splitter.in_code and self._grow(rest):
+            return False
         self._drop_rest()
         if rest.strip() or (rest and splitter.in_code):
             if splitter.in_code:
@@ -165,6 +171,17 @@ class MarkdownStream:
         spent = time.perf_counter() - now
         self._next_tail = time.perf_counter() + 4 * spent if spent > 0.004 else 0.0
         return False
+
+    def _grow(self, rest: str) -> bool:
+        """Adds to an open paragraph that is nothing but words: until its line ends, no word can
+        make anything else of those before. False: the block is to be written anew."""
+        shown, wanted = self._tail.rstrip(), rest.rstrip()
+        plain = self._tail_lead == NO_LEAD and shown and wanted.startswith(shown)
+        if not plain or not _WORDS.fullmatch(rest):
+            return False
+        self._writer.more(wanted[len(shown) :])
+        self._tail = rest
+        return True
 
     def _paint_code(self, until: float) -> bool:
         painters = self._writer.painters

@@ -14,6 +14,7 @@ from PySide6.QtCore import QPoint, QTimer
 
 from ui.code_highlighter import warm_up
 from ui.drawn_turns import MOVING_MS
+from ui.frame_clock import STREAM_MS
 from ui.message_view import MessageView
 from ui.theme import COLUMN
 from ui.themed_turns import ThemedTurns
@@ -134,7 +135,7 @@ class Transcript(ThemedTurns):
             return
         begins = not view.has_words()
         view.stream(text, thought)
-        self._want_render(node_id, now=begins)
+        self._want_render(node_id, now=begins, every=STREAM_MS)
 
     def set_empty(self, title: str, text: str) -> None:
         self._empty_title.setText(title)

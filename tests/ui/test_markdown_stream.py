@@ -121,6 +121,53 @@ def test_any_cut_gives_the_one_shot_document(text: str, sizes: list[int]) -> Non
     assert in_pieces(text, sizes) == at_once(text)
 
 
+WORDS = (
+    "Once ", "upon a time,", " there", "  was ", "(maybe) ", "a cat's \"tail\"", ". ", "- ", "1. ",
+    "1", "# ", "é ü 日本 ", "don’t", " – yes — no; ", "!", "[", "](x)", "*", "_", "`", "&amp", ";",
+    "<b>", "http", "://a.b/c ", "\n", "\n\n", "> ", "===", "\t", "  \n", "| a ", "\u202e", "👍",
+)  # fmt: skip
+
+
+@pytest.mark.usefixtures("qapp")
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(st.sampled_from(WORDS), max_size=12))
+def test_what_is_shown_meanwhile_is_what_the_text_so_far_gives(pieces: list[str]) -> None:
+    document = QTextDocument()
+    stream = MarkdownStream(document)
+    so_far = ""
+    for piece in pieces:
+        so_far += piece
+        stream.append(piece)
+        stream._next_tail = 0.0
+        stream.step(1.0)
+        other = QTextDocument()
+        fresh = MarkdownStream(other)
+        fresh.append(so_far)
+        fresh.step(1.0)
+        assert dump(document) == dump(other), so_far
+
+
+def test_words_are_added_to_an_open_paragraph(qtbot: QtBot) -> None:
+    document = QTextDocument()
+    stream = MarkdownStream(document)
+    written: list[str] = []
+    stream._writer.write = (  # type: ignore[method-assign]
+        lambda text, **_rest: written.append(text)
+    )
+    stream.append("Once")
+    stream.step(1.0)
+    stream.append(" upon a time,")
+    stream.step(1.0)
+    stream.append(" in")
+    stream.step(1.0)
+    assert written == ["Once"]
+    stream.append(" *a*")
+    stream.step(1.0)
+    assert written == ["Once", "Once upon a time, in *a*"]
+
+
 def test_html_stays_text_and_images_are_words(qtbot: QtBot) -> None:
     document = QTextDocument()
     stream = MarkdownStream(document)
