@@ -303,7 +303,8 @@ def main() -> int:
             if screen is not None:
                 screen.terminate()
                 screen.wait()
-        judge(soak, records, qt, {"children": set()})
+        if "hangs" in soak.report:  # else the walk never began, and `wrong` says why
+            judge(soak, records, qt, {"children": set()})
     soak.report["minutes"] = round((time.monotonic() - started) / 60, 1)
     text = json.dumps(soak.report, indent=1, ensure_ascii=False)
     print(text)

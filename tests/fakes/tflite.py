@@ -10,7 +10,12 @@ import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import flatbuffers
+from engine import schema_modules
+
+# The window imports flatbuffers in its own way, maybe on another thread just now: not in between.
+schema_modules.header_schema()
+
+import flatbuffers  # noqa: E402
 
 FLOAT32, INT32, BOOL = 0, 2, 6
 AVERAGE_POOL_2D, FULLY_CONNECTED, RESHAPE, STRIDED_SLICE = 1, 9, 22, 45
