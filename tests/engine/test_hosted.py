@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from engine import child_calls, client, errors
+from engine import child_calls, client, errors, host
 from engine.client import HostedEngine
 from engine.types import LoadOptions
 from tests.engine.conftest import FINE, Chat
@@ -282,3 +282,15 @@ def test_the_child_ends_with_its_parent(demo_model: Path, tmp_path: Path, end: s
     while psutil.pid_exists(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not psutil.pid_exists(pid)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX priorities")
+def test_the_engine_steps_back_behind_the_window(demo_model: Path, tmp_path: Path) -> None:
+    engine = HostedEngine()
+    try:
+        engine.load(LoadOptions(model_path=str(demo_model), cache_dir=str(tmp_path)))
+        assert engine.pid is not None
+        wanted = min(19, psutil.Process().nice() + host.NICENESS)
+        assert psutil.Process(engine.pid).nice() == wanted
+    finally:
+        engine.close()

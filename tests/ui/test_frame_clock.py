@@ -51,3 +51,18 @@ def test_first_words_do_not_wait_for_the_frame_and_later_ones_do(
     words.stream("a", " more", "")
     assert words._clock._timer.interval() > LONG / 2
     words._clock.stop()
+
+
+def test_growing_text_keeps_a_longer_distance(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.transcript.STREAM_MS", LONG)
+    words = Transcript()
+    qtbot.addWidget(words)
+    words.append_turn(TurnView(node_id="a", role="assistant", text="One", status="streaming"))
+    with qtbot.waitSignal(words._clock.tick, timeout=20_000):
+        words._clock.request(now=True)
+    words._clock.stop()
+    words.stream("a", " more", "")
+    assert words._clock._timer.interval() > LONG / 2
+    words._clock.stop()
