@@ -122,6 +122,7 @@ class Sending:
                 lambda: native.cancel(conversation),
             )
             if not started:
+                args.close()
                 return self._ended(FinishReason.STOPPED)
             opened = self._rendered.rstrip().endswith("<think>")
             answer = AnswerFilter(self._loaded.info.stop_tokens, thinking=opened)

@@ -198,9 +198,12 @@ class DrawnTurns(FollowingScrollArea):
 
     def _keep_place(self, words: PartedText, part: Part, y: int) -> None:
         self._settle()
+        bar = self.verticalScrollBar()
         moved = words.mapTo(self.viewport(), QPoint(0, part.top)).y() - y
+        if bar.value() + moved > bar.maximum() and self.make_more():
+            moved = words.mapTo(self.viewport(), QPoint(0, part.top)).y() - y
         if moved:
-            self._scroll_to(self.verticalScrollBar().value() + moved)
+            self._scroll_to(bar.value() + moved)
 
     def _render_view(self, view: MessageView, budget_s: float) -> bool:
         more = view.render_step(max(0.001, budget_s))

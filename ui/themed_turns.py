@@ -26,6 +26,7 @@ class ThemedTurns(TurnWindow):
         super().__init__()
         self._left_at: int | None = None
         self._left_part = (0, 0)
+        self._read_at: tuple[PartedText, Part, int] | None = None
         theme().changing.connect(self._on_theme_changing)
         theme().changed.connect(self._on_theme_changed)
 
@@ -66,9 +67,10 @@ class ThemedTurns(TurnWindow):
         for view in self._views.values():
             top = -view.mapTo(self.viewport(), QPoint(0, 0)).y()
             view.before_restyle(top, top + self.viewport().height())
+        self._read_at = None if self._follow else self._kept_place()
 
     def _on_theme_changed(self) -> None:
-        kept = None if self._follow else self._kept_place()
+        kept, self._read_at = self._read_at, None
         for view in self._views.values():
             view.restyle()
         self._find_place(kept)

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from engine import errors, loading
+from engine._ffi import Owned
 from engine.handles import live_handles
+from engine.litert import LiteRtEngine
 from engine.native_values import NativeError
+from engine.sending import Sending
 from engine.stream import runs_in_flight
 from engine.types import (
     Backend,
@@ -134,6 +137,28 @@ def test_unload_and_close_are_idempotent_and_leave_nothing(
     fresh.close()
     assert live_handles() == ()
     assert runs_in_flight() == 0
+
+
+def test_a_stop_that_comes_just_before_the_send_leaves_nothing(
+    options: LoadOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = LiteRtEngine()
+    engine.load(options)
+    chat = Chat(engine)
+    make = Sending._arguments
+
+    def stopped_meanwhile(turn: Sending) -> Owned:
+        made = make(turn)
+        engine.cancel(chat.run_id)
+        return made
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Sending, "_arguments", stopped_meanwhile)
+        before = live_handles().count("conversation_optional_args_create")
+        assert chat.send("Hello").reason is FinishReason.STOPPED
+    assert live_handles().count("conversation_optional_args_create") == before
+    assert chat.send("Hello").reason in FINE
+    engine.close()
 
 
 def test_switching_models_rebuilds_the_chat(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from PySide6.QtWidgets import QStackedWidget
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QPushButton, QStackedWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from ui.message_view import MessageView
@@ -79,6 +81,63 @@ def test_the_reader_finds_the_place_again(
     assert again is not None
     y = again.mapTo(hidden.viewport(), again.rect().topLeft()).y()
     assert -again.height() < y < hidden.viewport().height()
+
+
+def test_what_is_read_stays_where_it_is(
+    two: tuple[QStackedWidget, Transcript, Transcript], qtbot: QtBot
+) -> None:
+    _stack, seen, _hidden = two
+    qtbot.waitUntil(lambda: not seen._dirty, timeout=30_000)
+    bar = seen.verticalScrollBar()
+    bar.setValue(bar.maximum() - seen.viewport().height() - 133)
+    qtbot.waitUntil(lambda: not seen._dirty and not seen._clock._timer.isActive(), timeout=30_000)
+
+    def place() -> tuple[str, int]:
+        for view in seen.message_views():
+            y = view.words.mapTo(seen.viewport(), view.rect().topLeft()).y()
+            if y >= 0:
+                return view.view.node_id, y
+        raise AssertionError("nothing on screen")
+
+    before = place()
+    for mode in ("dark", "light"):
+        theme().apply(mode=mode)
+        assert place() == before
+
+
+class Polished(QObject):
+    """Counts how often each widget is given a style."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.times: Counter[int] = Counter()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.StyleChange:
+            self.times[id(watched)] += 1
+        return False
+
+
+def test_a_widget_deep_in_the_window_is_polished_twice_and_not_at_all_for_the_same_look(
+    qtbot: QtBot,
+) -> None:
+    theme().apply(mode="light")
+    top = QWidget()
+    qtbot.addWidget(top)
+    parent = top
+    for _ in range(12):
+        inner = QWidget(parent)
+        parent = inner
+    button = QPushButton("x", parent)
+    top.show()
+    seen = Polished()
+    button.installEventFilter(seen)
+    theme().apply(mode="dark")
+    assert seen.times == {id(button): 2}
+    theme().apply(mode="dark")
+    assert seen.times == {id(button): 2}
+    assert button.palette().buttonText().color().name() == theme().tokens.text.lower()
+    theme().apply(mode="system")
 
 
 def test_what_is_being_written_or_edited_stays(
