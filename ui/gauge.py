@@ -41,7 +41,7 @@ class ContextBar(QWidget):
 
 
 class Gauge(QWidget):
-    """Shows a `GaugeView`, redrawn at most ten times a second; the last value always lands."""
+    """Shows a `GaugeView`; live ones are redrawn ten times a second, final ones at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ class Gauge(QWidget):
 
     def set_view(self, view: GaugeView) -> None:
         self._view = view
-        self._clock.request()
+        self._clock.request(now=not view.live)
 
     def set_compact(self, on: bool) -> None:
         """Figures alone, in a small window."""

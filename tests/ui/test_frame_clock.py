@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from PySide6.QtCore import QCoreApplication
 from pytestqt.qtbot import QtBot
 
 from ui.frame_clock import FrameClock
+from ui.gauge import Gauge
 from ui.transcript import Transcript
-from ui.views import TurnView
+from ui.views import GaugeView, TurnView
 
 LONG = 60_000
 
@@ -66,3 +70,18 @@ def test_growing_text_keeps_a_longer_distance(
     words.stream("a", " more", "")
     assert words._clock._timer.interval() > LONG / 2
     words._clock.stop()
+
+
+def test_the_final_figures_do_not_wait_for_the_frame(qtbot: QtBot) -> None:
+    gauge = Gauge()
+    qtbot.addWidget(gauge)
+    live = GaugeView(used=10, total=100, elapsed_s=0.1, decode_tps=500.0, live=True)
+    gauge.set_view(live)
+    qtbot.waitUntil(lambda: gauge.text() == live.text())
+    gauge.set_view(replace(live, elapsed_s=0.2))
+    QCoreApplication.processEvents()
+    assert gauge.text() == live.text(), "a live value waits"
+    final = replace(live, elapsed_s=0.3, live=False)
+    gauge.set_view(final)
+    QCoreApplication.processEvents()
+    assert gauge.text() == final.text()
