@@ -1,7 +1,7 @@
 """One send: from the started stream to its outcome.
 
 Runs on the thread that called `generate`. Text goes to the sink at once for the first
-chunk and then every `BATCH_S` seconds or at the end; the sink's texts joined are exactly
+chunk and then in batches of some milliseconds or at the end; the sink's texts joined are exactly
 the outcome's texts. "Stopped" is decided by the run's own flag, never by wording.
 """
 
@@ -22,6 +22,9 @@ from engine.types import Benchmark, ErrorInfo, FinishReason, TextBatch, ToolCall
 BATCH_S = 0.025
 """Below a frame of the window (33 ms): shorter batches only cost the model its cores. Longer ones
 let a short answer of a fast model end before a Stop after its first words is heard."""
+LONG_S, LONG_BATCH_S = 0.5, 0.05
+"""An answer that takes longer than that comes in longer batches: each of them wakes three threads
+of two processes, whose cores the model computes on."""
 POLL_S = 0.25
 NO_FINAL_S = 10.0
 """So long a stopped run may take to deliver its final chunk in this process; the parent
@@ -121,7 +124,8 @@ def collect(
             if came or waiting:
                 # One waking a batch, not one a chunk: at 1 000 tok/s on two cores those
                 # wakings took a third of the model's speed.
-                pause = sent_at + BATCH_S - time.perf_counter()
+                length = LONG_BATCH_S if sent_at > run.started + LONG_S else BATCH_S
+                pause = sent_at + length - time.perf_counter()
                 if pause > 0:
                     time.sleep(pause)
             chunk = run.next(0.0 if came or waiting else POLL_S)

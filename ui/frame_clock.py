@@ -7,16 +7,18 @@ of an answer come soon after the frame that showed the question (10 ms later on 
 
 from __future__ import annotations
 
+import os
 import time
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 FRAME_MS = 33
-STREAM_MS = 50
-"""A growing answer is drawn twenty times a second: the engine computes on the same cores, and on
-two of them every frame is time in which it stands still."""
-GAUGE_MS = 100
-"""A live gauge is redrawn at most ten times a second, for the same reason; faster is not read."""
+FEW_CORES = 4
+STREAM_MS = 40 if (os.cpu_count() or 1) > FEW_CORES else 80
+"""A growing answer is drawn so often: the engine computes on the same cores, and where there are
+few of them every frame is time in which it stands still."""
+GAUGE_MS = 200
+"""A live gauge is redrawn at most five times a second, for the same reason; faster is not read."""
 BUDGET_S = 0.007
 """What one frame may spend on rendering before it hands back to the event loop."""
 

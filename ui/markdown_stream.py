@@ -67,6 +67,11 @@ class MarkdownStream:
         return self._writer.regions
 
     @property
+    def has_surfaces(self) -> bool:
+        """Whether something is to be painted behind the text: code blocks or quotes."""
+        return bool(self._writer.regions) or self._writer.quoted
+
+    @property
     def ends_with_code(self) -> bool:
         return self._writer.ends_with_code
 
@@ -173,11 +178,19 @@ class MarkdownStream:
         return False
 
     def _grow(self, rest: str) -> bool:
-        """Adds to an open paragraph that is nothing but words: until its line ends, no word can
-        make anything else of those before. False: the block is to be written anew."""
+        """Adds to the last line of an open paragraph that is nothing but words: until that line
+        ends, no word can make anything else of what was before. A line that begins with a letter
+        after an empty one begins a paragraph. False: the block is to be written anew."""
+        if self._tail_lead != NO_LEAD:
+            return False
+        line = rest.rfind("\n") + 1
+        paragraph = rest.rfind("\n\n", 0, line) + 2 if line > 1 else 0
+        if paragraph < 2:
+            paragraph = 0
         shown, wanted = self._tail.rstrip(), rest.rstrip()
-        plain = self._tail_lead == NO_LEAD and shown and wanted.startswith(shown)
-        if not plain or not _WORDS.fullmatch(rest):
+        if len(shown) <= line or not wanted.startswith(shown):
+            return False
+        if not all(_WORDS.fullmatch(words) for words in rest[paragraph:].split("\n")):
             return False
         self._writer.more(wanted[len(shown) :])
         self._tail = rest

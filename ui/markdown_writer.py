@@ -83,6 +83,8 @@ class BlockWriter:
         self._wrap_code = wrap_code
         self.regions: list[CodeRegion] = []
         self.painters: list[Iterator[None]] = []
+        self.quoted = False
+        """Whether a quote was ever written."""
         self._cursor = QTextCursor(document)
         self._fresh = True
         self._first = True
@@ -178,6 +180,7 @@ class BlockWriter:
         fmt.setLeftMargin(look.px(14) * context.quotes + context.pad)
         if context.quotes:
             fmt.setProperty(QUOTE, context.quotes)
+            self.quoted = True
         return fmt
 
     # Code

@@ -170,7 +170,8 @@ class MessageBody(BodyText):
 
     # Painting
     def paintEvent(self, event: QPaintEvent) -> None:
-        wide = self._paint_under(event.rect()) if self.stream is not None else []
+        under = self.stream is not None and self.stream.has_surfaces
+        wide = self._paint_under(event.rect()) if under else []
         clip = event.rect()
         y = clip.top()
         for area, offset in wide:  # lines too long for their block, moved and clipped

@@ -42,11 +42,13 @@ if TYPE_CHECKING:
     from app.gui import Program, Script
 
 PROMPTS = (
-    "Tell me a long story about a dragon.",
-    "Write a letter to a friend about your holiday.",
-    "Repeat the word yes one hundred times.",
+    "Write a very long story about a cat and a dog. Do not stop.",
+    "Write a poem with fifty lines about the sea.",
+    "Count from 1 to 300.",
 )
-SAMPLING = Sampling(top_k=1, seed=1, max_output_tokens=200)
+"""The demo model answers these with 300 to 600 tokens; a short answer is over in a tenth of a
+second, in which the window is busy with the question still."""
+SAMPLING = Sampling(top_k=1, seed=1, max_output_tokens=600)
 PARTS = ("bare", "hosted", "window", "start", "memory")
 RATES = ("bare", "hosted", "window")
 

@@ -168,6 +168,43 @@ def test_words_are_added_to_an_open_paragraph(qtbot: QtBot) -> None:
     assert written == ["Once", "Once upon a time, in *a*"]
 
 
+@pytest.mark.parametrize(
+    ("before", "more"),
+    [
+        ("- item *a*\n\nOnce", " upon a time"),
+        ("One paragraph.\n\nAnother", " one"),
+        ("First line\nsecond", " line"),
+        ("# Head\n\nFirst line\nsecond", " line"),
+    ],
+)
+def test_words_are_added_to_the_last_line_whatever_is_before(
+    qtbot: QtBot, before: str, more: str
+) -> None:
+    stream = MarkdownStream(QTextDocument())
+    stream.append(before)
+    stream.step(1.0)
+    written: list[str] = []
+    stream._writer.write = (  # type: ignore[method-assign]
+        lambda text, **_rest: written.append(text)
+    )
+    for word in more.split(" "):
+        stream.append(word)
+        stream.step(1.0)
+    assert written == []
+    stream.append("\n---")
+    stream._next_tail = 0.0
+    stream.step(1.0)
+    assert written
+
+
+def test_only_code_and_quotes_have_something_behind_them(qtbot: QtBot) -> None:
+    for text, wanted in (("words\n\n- item", False), ("> said", True), ("```\nx\n```", True)):
+        stream = MarkdownStream(QTextDocument())
+        stream.reset(text)
+        stream.run()
+        assert stream.has_surfaces is wanted
+
+
 def test_html_stays_text_and_images_are_words(qtbot: QtBot) -> None:
     document = QTextDocument()
     stream = MarkdownStream(document)
