@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from ui import model_strings as words
 from ui import strings
-from ui.controls import Card, ElidedLabel, announce, button, label, primary_button
+from ui.controls import Card, ElidedLabel, announce, button, label, primary_button, restyle
 from ui.dialog_size import open_at
 from ui.format import DOT
 from ui.input_method import KeysOfInputMethod
@@ -126,9 +126,7 @@ class AddModelDialog(QDialog):
 
     def _say(self, text: str, kind: str, ways: Sequence[RowAction]) -> None:
         self._status.setText(text)
-        self._status.setProperty("kind", kind)
-        self._status.style().unpolish(self._status)
-        self._status.style().polish(self._status)
+        restyle(self._status, kind=kind)
         while self._ways.count():
             self._ways.takeAt(0)
         for old in self._way_buttons:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import (
+    QApplication,
     QComboBox,
     QFrame,
     QHBoxLayout,
@@ -37,7 +38,7 @@ class _Area(QScrollArea):
     def minimumSizeHint(self) -> QSize:
         content = self.widget()
         held = content.minimumSizeHint().width() if content is not None else 0
-        bar = self.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        bar = QApplication.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
         return QSize(held + bar, super().minimumSizeHint().height())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -15,6 +15,7 @@ from PySide6.QtCore import QCoreApplication, QRect, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QTextDocument, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
+    QApplication,
     QPushButton,
     QScrollArea,
     QScrollBar,
@@ -191,7 +192,7 @@ class CodeTools:
         bar.show()
 
     def _bar_height(self) -> int:
-        return self._viewport.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
+        return QApplication.style().pixelMetric(QStyle.PixelMetric.PM_ScrollBarExtent)
 
     def _make_copy(self) -> QPushButton:
         if self._spare_copies:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QResizeEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QFrame,
     QLabel,
     QMenu,
@@ -35,11 +36,19 @@ def restyle(widget: QWidget, **properties: object) -> None:
             widget.setProperty(name, text)
             changed = True
     if changed:
-        widget.style().unpolish(widget)
-        widget.style().polish(widget)
+        polish(widget)
         for child in widget.findChildren(QLabel):
-            child.style().unpolish(child)
-            child.style().polish(child)
+            polish(child)
+
+
+def polish(widget: QWidget) -> None:
+    """Makes the style sheet look at a widget again.
+
+    Not by `widget.style()`: PySide (6.11) keeps what that returned for as long as the program
+    runs, and a theme change makes a new style."""
+    style = QApplication.style()
+    style.unpolish(widget)
+    style.polish(widget)
 
 
 def label(text: str = "", kind: str = "", wrap: bool = False) -> QLabel:

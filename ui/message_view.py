@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from ui import format as fmt
 from ui import strings
-from ui.controls import flat_button, hline, icon_button, label
+from ui.controls import flat_button, hline, icon_button, label, restyle
 from ui.theme import theme
 from ui.turn_editor import TurnEditor
 from ui.turn_menu import turn_menu
@@ -234,9 +234,7 @@ class MessageView(TurnText):
             self._error = label("", "muted", wrap=True)
             self._insert_below(self._error)
         bad = view.status == "failed"
-        self._error.setProperty("kind", "bad" if bad else "muted")
-        self._error.style().unpolish(self._error)
-        self._error.style().polish(self._error)
+        restyle(self._error, kind="bad" if bad else "muted")
         self._error.setText(text)
         self._error.setToolTip(fmt.tip(view.error_details[:2000]))
         self._error.setVisible(bool(text))

@@ -260,6 +260,7 @@ class PartedText(QWidget):
                 part.body.again()
                 part.drawn = False
         self._place()
+        self._check_width()
 
     # Size
     def minimumSizeHint(self) -> QSize:
@@ -277,7 +278,7 @@ class PartedText(QWidget):
     def _check_width(self) -> None:
         """What is seen is laid out for a new width at once, the rest when it is near."""
         old, width = self._width, self.width()
-        if width == old:
+        if width == old or theme().restyling:
             return
         self._width = width
         self._placing = True

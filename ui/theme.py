@@ -90,6 +90,8 @@ class Theme(QObject):
         self.scale = 1.0
         self.density = "comfortable"
         self.reduced_motion = False
+        self.restyling = False
+        """Between `changing` and `changed`: sizes are those of no style, for a moment."""
         self._base_family = ""
         self._mono = ""
         self._hooked = False
@@ -155,6 +157,7 @@ class Theme(QObject):
         system_dark = app.styleHints().colorScheme() == Qt.ColorScheme.Dark
         dark = self.mode == "dark" or (self.mode == "system" and system_dark)
         self.tokens = DARK if dark else LIGHT
+        self.restyling = True
         self.changing.emit()
         font = app.font()
         font.setPixelSize(self.px(14))
@@ -163,6 +166,7 @@ class Theme(QObject):
         self._restyle(app)
         app.setEffectEnabled(Qt.UIEffect.UI_AnimateCombo, not self.reduced_motion)
         app.setEffectEnabled(Qt.UIEffect.UI_AnimateMenu, False)
+        self.restyling = False
         self.changed.emit()
 
     def _restyle(self, app: QApplication) -> None:

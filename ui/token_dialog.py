@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWid
 
 from ui import model_strings as words
 from ui import strings
-from ui.controls import announce, button, flat_button, label, primary_button
+from ui.controls import announce, button, flat_button, label, primary_button, restyle
 from ui.dialog_size import room
 from ui.theme import theme
 
@@ -87,9 +87,7 @@ class TokenDialog(QDialog):
 
     def _say(self, text: str, kind: str) -> None:
         self._note.setText(text)
-        self._note.setProperty("kind", kind)
-        self._note.style().unpolish(self._note)
-        self._note.style().polish(self._note)
+        restyle(self._note, kind=kind)
 
     def _on_text(self, text: str) -> None:
         self.save_button.setEnabled(bool(text.strip()))

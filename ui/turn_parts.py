@@ -24,7 +24,7 @@ from ui import format as fmt
 from ui import strings
 from ui import tool_strings as words
 from ui.attachment_strip import thumbnail
-from ui.controls import icon_button, label, pill, restyle, set_icon, set_pill
+from ui.controls import icon_button, label, pill, polish, restyle, set_icon, set_pill
 from ui.layouts import FlowLayout
 from ui.theme import theme
 from ui.views import AttachmentView, FooterView, ToolStepView
@@ -251,8 +251,7 @@ class Footer(QWidget):
             self._lit = on
             restyle(self, lit=on)
             for child in self.findChildren(QAbstractButton):
-                child.style().unpolish(child)
-                child.style().polish(child)
+                polish(child)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.FocusIn:

@@ -94,6 +94,19 @@ def test_items_of_qt_layouts_are_never_asked_for() -> None:
     assert not found, found
 
 
+def test_no_widget_is_asked_for_its_style() -> None:
+    """PySide6 keeps the answer for ever, one for each theme change: see `ui.controls.polish`."""
+    found = [
+        f"{path}:{node.lineno}"
+        for path, node in nodes()
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "style"
+        and not (isinstance(node.func.value, ast.Name) and "App" in node.func.value.id)
+    ]
+    assert not found, found
+
+
 def test_no_markup_is_ever_set() -> None:
     found = []
     for path, node in nodes():
