@@ -18,6 +18,7 @@ import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QPushButton
+from shiboken6 import isValid
 
 from app.chat import Chat
 from app.conversation import Role
@@ -86,9 +87,12 @@ class Walker:
     async def answer_dialogs(self) -> None:
         """Presses some button of a dialog that is open, or Escape; sooner or later all go."""
         for dialog in [w for w in QApplication.topLevelWidgets() if isinstance(w, QDialog)]:
-            if not dialog.isVisible() or self.rng.random() < 0.2:
+            # What was pressed before may have closed and deleted this one.
+            if not isValid(dialog) or not dialog.isVisible() or self.rng.random() < 0.2:
                 continue
             await asyncio.sleep(self.rng.uniform(0, 0.2))
+            if not isValid(dialog):
+                continue
             buttons = [
                 b
                 for b in dialog.findChildren(QPushButton)
