@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QTabBar, QWidget
 
@@ -10,6 +10,9 @@ from ui import format as fmt
 from ui import strings
 from ui.controls import icon_button, pill, set_pill
 from ui.views import TabView
+
+LETTERS = 8
+"""So many letters of a title more than Qt would leave are always seen."""
 
 
 class _Tail(QWidget):
@@ -48,6 +51,15 @@ class _Tail(QWidget):
         return done
 
 
+class _Bar(QTabBar):
+    """Tabs shrink only as far as their titles can still be told apart; then the row scrolls."""
+
+    def minimumTabSizeHint(self, index: int) -> QSize:
+        least, wanted = super().minimumTabSizeHint(index), self.tabSizeHint(index)
+        letters = LETTERS * self.fontMetrics().averageCharWidth()
+        return QSize(min(wanted.width(), least.width() + letters), least.height())
+
+
 class ConversationTabs(QFrame):
     """Tabs by key. Titles are neutralised and elided; the accessible name holds the pill."""
 
@@ -60,7 +72,7 @@ class ConversationTabs(QFrame):
         super().__init__()
         self.setObjectName("chattabs")
         self._views: dict[str, TabView] = {}
-        self.bar = QTabBar()
+        self.bar: QTabBar = _Bar()
         self.bar.setObjectName("chattabbar")
         self.bar.setAccessibleName("Open conversations")
         self.bar.setExpanding(False)

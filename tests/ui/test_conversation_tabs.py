@@ -45,6 +45,19 @@ def test_a_new_tab_costs_the_same_however_many_there_are(
     assert measured[30] <= measured[3] + 1, measured
 
 
+def test_titles_can_be_told_apart_however_many_tabs_there_are(tabs: ConversationTabs) -> None:
+    for number in range(12):
+        tabs.add(TabView(key=str(number), title=f"Question about {number} and much else"))
+    tabs.add(TabView(key="short", title="Hi"))
+    bar, right = tabs.bar, QTabBar.ButtonPosition.RightSide
+    letters = bar.fontMetrics().averageCharWidth()
+    for index in range(12):
+        room = bar.tabRect(index).width() - bar.tabButton(index, right).width()
+        assert 8 * letters < room < 20 * letters
+    assert bar.tabRect(12).width() <= bar.tabSizeHint(12).width()
+    assert bar.tabRect(12).right() > bar.width(), "the row scrolls"
+
+
 def test_only_the_current_tab_has_a_close_button(tabs: ConversationTabs) -> None:
     for number in range(4):
         tabs.add(view(number))
