@@ -185,6 +185,8 @@ def main() -> int:
         await me.ready()
         await me.services.models.flow.open_file(options.model, ask=False)
         await me.ready()
+        for notice in me.services.notices.open:
+            me.services.notices.dismiss(notice.key)
         for part in (chat, dialogs, tabs, benchmark, engine_stops):
             if not options.only or options.only in part.__name__:
                 print("--", part.__name__, flush=True)
