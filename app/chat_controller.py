@@ -142,6 +142,7 @@ class ChatController(QObject):
         self.drafts.save(chat)
         self._tab.remove_conversation(key)
         self._shown.pop(key, None)
+        self.offers.closed(chat)
         task = asyncio.get_running_loop().create_task(self._leave(chat))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)

@@ -99,6 +99,11 @@ class ChatOffers:
         elif self._stop_watching(chat):
             self._notices.dismiss("stalled")
 
+    def closed(self, chat: Chat) -> None:
+        """A chat that was closed while it wrote is not followed any longer."""
+        if self._stop_watching(chat):
+            self._notices.dismiss("stalled")
+
     def _tell_unseen(self, chat: Chat) -> None:
         """Says once per chat and model what the model was not shown."""
         last = chat.conversation.path()[-1:]

@@ -100,6 +100,27 @@ def test_an_answer_that_does_not_move_on_is_said(run: Run, monkeypatch: pytest.M
     run(engine, body)
 
 
+def test_a_chat_closed_while_it_writes_is_not_called_stalled(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_offers, "STALLED_S", 0.2)
+    engine = ScriptedEngine([[Say("a"), Wait(60)]])
+
+    async def body(me: Person) -> None:
+        await me.ready()
+        await me.send("hello")
+        await me.until(lambda: me.notice() == "stalled")
+        offers = me.program.services.chats.offers
+        me.program.services.chats.close(me.chat.key)
+        assert me.notice() != "stalled"
+        assert not offers._watching
+        for _ in range(8):
+            await asyncio.sleep(0.2)
+            assert me.notice() != "stalled"
+
+    run(engine, body)
+
+
 def test_an_engine_deaf_to_stop_is_ended_and_the_chat_goes_on(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
