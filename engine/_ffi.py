@@ -213,13 +213,18 @@ class Native:
             "void(void*, void*)", entry, onerror=lambda kind, error, trace: None
         )
 
-    def send(self, conversation: Owned, message: str, args: Owned, token: int) -> None:
-        """Starts a streaming send; chunks carry `token`. `args` must live until the end."""
+    def send(
+        self, conversation: Owned, message: str, args: Owned, token: int, extra: str = "{}"
+    ) -> None:
+        """Starts a streaming send; chunks carry `token`. `args` must live until the end.
+
+        `extra` is a JSON object of variables for the model's template.
+        """
         self._clear()
         status = self._lib.litert_lm_conversation_send_message_stream(
             conversation.pointer,
             self._c(message),
-            b"{}",
+            self._c(extra),
             args.pointer,
             self._callback,
             self._ffi.cast("void*", token),

@@ -10,6 +10,10 @@ A rebuilt conversation has its checkpoint too, a clone from before anything was 
 such a clone the engine gives back the tokens but not the memory they stand for once another
 conversation ran (0.18.1, step 0 of `RestoreContext`): it serves one send, right after its own.
 
+A send from a checkpoint gets a memory of its own, which the checkpoint does not see. Of such a
+send a second clone is taken between its prompt and its answer (`engine.prompt_clone`), so that
+another Stop does not make the next send prefill the turns since the first one again.
+
 Owned by the thread that drives the engine. Errors: `NativeError` from creating.
 """
 
@@ -18,87 +22,38 @@ from __future__ import annotations
 import random
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from engine import catch_up, wire
 from engine._ffi import Native, Owned
 from engine.catch_up import Decoded
+from engine.chat_states import ChatStates, Plan, State, fingerprint, lacking_of
 from engine.native_values import NativeError
 from engine.types import GenerateRequest, Message
 
 MAX_CHATS = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Where a send goes: `messages` are still unknown to `conversation`.
-
-    `fresh` means that nothing was prefilled yet, so the preface counts as prompt too. `shared`
-    means that the checkpoint sees what this send makes the engine decode; `partly` that the
-    engine may take some of the prompt over without decoding it.
-    """
-
-    conversation: Owned
-    messages: tuple[Message, ...]
-    resumed: str
-    fresh: bool
-    shared: bool = False
-    partly: bool = False
-
-
-@dataclass(slots=True)
-class _State:
-    """A conversation that holds `history` in `step` entries; `step` 0 means: as preface.
-
-    `decoded` is what a clone shares with its original besides, None when that is not known.
-    """
-
-    conversation: Owned
-    history: tuple[Message, ...]
-    step: int = 0
-    decoded: Decoded | None = None
-
-
-@dataclass(slots=True)
-class _Chat:
-    fingerprint: str
-    resident: _State | None = None
-    checkpoint: _State | None = None
-    running: Owned | None = field(default=None)
-
-    def close(self) -> None:
-        for state in (self.resident, self.checkpoint):
-            if state is not None:
-                state.conversation.close()
-        if self.running is not None:
-            self.running.close()
-        self.resident = self.checkpoint = self.running = None
-
-    def drop_checkpoint(self, *, only_fresh: bool = False) -> None:
-        if self.checkpoint is not None and not (only_fresh and self.checkpoint.step):
-            self.checkpoint.conversation.close()
-            self.checkpoint = None
-
-
 class Conversations:
     """All native conversations of one loaded engine."""
 
-    def __init__(self, native: Native, engine: Owned, *, thinks: bool) -> None:
+    def __init__(self, native: Native, engine: Owned, *, thinks: bool, cpu: bool = True) -> None:
+        """`cpu`: the backend on which clones between prompt and answer were tried."""
         self._native, self._engine, self._thinks = native, engine, thinks
-        self._chats: OrderedDict[str, _Chat] = OrderedDict()
+        self._prompt_clones = cpu and "clone" in native.features
+        self._chats: OrderedDict[str, ChatStates] = OrderedDict()
 
     def plan(self, request: GenerateRequest, speculative: bool) -> Plan:
         """Takes a conversation for `request` out of the store, with a checkpoint behind it.
 
         Every plan must be followed by `finished` or `failed`.
         """
-        mark = _fingerprint(request, speculative)
+        mark = fingerprint(request, speculative)
         chat = self._chats.get(request.chat_key)
         if chat is not None and chat.fingerprint != mark:
             self.forget(request.chat_key)
             chat = None
         if chat is None:
-            chat = self._chats[request.chat_key] = _Chat(mark)
+            chat = self._chats[request.chat_key] = ChatStates(mark)
         self._chats.move_to_end(request.chat_key)
         while len(self._chats) > MAX_CHATS:
             self._chats.popitem(last=False)[1].close()
@@ -115,10 +70,10 @@ class Conversations:
         chat.running = plan.conversation
         return plan
 
-    def _resume(self, chat: _Chat, request: GenerateRequest) -> Plan | None:
-        resident, checkpoint = chat.resident, chat.checkpoint
-        of_resident = _lacking(resident, request)
-        of_checkpoint = _lacking(checkpoint, request)
+    def _resume(self, chat: ChatStates, request: GenerateRequest) -> Plan | None:
+        resident, checkpoint, prompted = chat.resident, chat.checkpoint, chat.prompted
+        of_resident = lacking_of(resident, request)
+        of_checkpoint = lacking_of(checkpoint, request)
         if (
             resident is not None
             and of_resident is not None
@@ -126,6 +81,7 @@ class Conversations:
         ):
             step = self._native.token_count(resident.conversation) or 0
             chat.drop_checkpoint()
+            chat.drop_prompted()
             if step:
                 chat.checkpoint = self._clone(resident.conversation, resident.history, step)
             chat.resident = None
@@ -134,14 +90,22 @@ class Conversations:
         if resident is not None:
             resident.conversation.close()
             chat.resident = None
+        of_prompted = lacking_of(prompted, request)
+        if prompted is not None and of_prompted is not None:
+            plan = self._from_checkpoint(chat, prompted, of_prompted, request.message)
+            if plan is not None:
+                chat.drop_checkpoint()
+                chat.checkpoint, chat.prompted = prompted, None
+                return plan
+        chat.drop_prompted()
         if checkpoint is None or of_checkpoint is None:
             return None
         return self._from_checkpoint(chat, checkpoint, of_checkpoint, request.message)
 
     def _from_checkpoint(
-        self, chat: _Chat, checkpoint: _State, lacking: tuple[Message, ...], message: Message
+        self, chat: ChatStates, checkpoint: State, lacking: tuple[Message, ...], message: Message
     ) -> Plan | None:
-        decoded = checkpoint.decoded
+        decoded, opened = checkpoint.decoded, checkpoint.opened
         fresh = checkpoint.step == 0
         if decoded is None or (fresh and not decoded.entries):
             return None
@@ -150,24 +114,33 @@ class Conversations:
             return None
         copy = state.conversation
         send = catch_up.again(
-            lacking, message, decoded, lambda m: self._tokens(copy, m), self._count
+            lacking, message, decoded, lambda m: self._tokens(copy, m, opened), self._count
         )
-        if send is None:
+        new = self._tokens(copy, send, opened) if send is not None else ()
+        if send is None or (opened and not new):
             copy.close()
             return None
         # A send that only begins like what was decoded gets a memory of its own. One that was
         # decoded whole, or has nothing of it, overwrites what the checkpoint shares.
         shared = not decoded.entries
         if decoded.entries and not fresh:
-            new, old = (self._tokens(copy, m) for m in (send, decoded.sent))
+            answer = self._tokenized(decoded.answer.text)
+            old = answer if opened else self._tokens(copy, decoded.sent)
             shared = new[:1] != old[:1] or new == old[: len(new)]
         if fresh:
             chat.drop_checkpoint()
-        return Plan(copy, send, "checkpoint", fresh, shared, partly=decoded.entries > 0)
+        prompted = self._prompt_clones and not shared
+        partly = decoded.entries > 0
+        return Plan(copy, send, "checkpoint", fresh, shared, partly, prompted, opened)
 
-    def _tokens(self, conversation: Owned, messages: Sequence[Message]) -> tuple[int, ...]:
-        rendered = self._native.render_message(conversation, wire.send_json(messages))
-        return self._tokenized(rendered or "")
+    def _tokens(
+        self, conversation: Owned, messages: Sequence[Message], opened: str = ""
+    ) -> tuple[int, ...]:
+        """Tokens of a send to `conversation`, () where the engine would not take it so."""
+        rendered = self._native.render_message(conversation, wire.send_json(messages)) or ""
+        if not rendered.startswith(opened):
+            return ()
+        return self._tokenized(rendered.removeprefix(opened))
 
     def _count(self, text: str) -> int:
         return len(self._tokenized(text))
@@ -180,7 +153,7 @@ class Conversations:
         except NativeError:
             return ()
 
-    def _clone(self, conversation: Owned, history: tuple[Message, ...], step: int) -> _State | None:
+    def _clone(self, conversation: Owned, history: tuple[Message, ...], step: int) -> State | None:
         """A clone that shares what its original decodes from now on; None where none is made."""
         if "clone" not in self._native.features:
             return None
@@ -188,7 +161,7 @@ class Conversations:
             copy = self._native.clone(conversation)
         except NativeError:
             return None
-        return _State(copy, history, step, Decoded((), Message("assistant", ()), 0))
+        return State(copy, history, step, Decoded((), Message("assistant", ()), 0))
 
     def create(
         self, request: GenerateRequest, speculative: bool, history: Sequence[Message]
@@ -222,7 +195,7 @@ class Conversations:
         chat = self._chats.get(request.chat_key)
         known = len(request.history) + 1 - len(plan.messages)
         if chat is not None and plan.resumed == "resident":
-            chat.resident = _State(plan.conversation, request.history[:known])
+            chat.resident = State(plan.conversation, request.history[:known])
             chat.running = None
         else:
             self._give_up(request, plan)
@@ -235,26 +208,52 @@ class Conversations:
             return
         self._note(chat, plan, answer)
         chat.running = None
-        chat.resident = _State(plan.conversation, (*request.history, request.message, answer))
+        chat.resident = State(plan.conversation, (*request.history, request.message, answer))
         if not request.keep:
             self.forget(request.chat_key)
 
     def failed(
-        self, request: GenerateRequest, plan: Plan, answer: Message, *, leak: bool = False
+        self,
+        request: GenerateRequest,
+        plan: Plan,
+        answer: Message,
+        *,
+        leak: bool = False,
+        prompted: Owned | None = None,
     ) -> None:
         """The conversation is dead: delete it; the checkpoint stays. `answer` is what came.
 
         `leak` gives the native object up without deleting it, for a send whose final
-        chunk never came.
+        chunk never came. `prompted` is the clone that `plan` wanted; it is owned from here on.
         """
         chat = self._chats.get(request.chat_key)
+        if prompted is not None:
+            self._keep_prompted(request, plan, answer, prompted)
         if chat is not None and chat.running is plan.conversation and plan.shared:
             if leak:
                 chat.drop_checkpoint()
             self._note(chat, plan, answer)
         self._give_up(request, plan, leak=leak)
 
-    def _note(self, chat: _Chat, plan: Plan, answer: Message) -> None:
+    def _keep_prompted(
+        self, request: GenerateRequest, plan: Plan, answer: Message, clone: Owned
+    ) -> None:
+        """Keeps a clone from between the prompt and an answer of which some words came."""
+        chat, native = self._chats.get(request.chat_key), self._native
+        step, held = native.token_count(clone), native.token_count(plan.conversation)
+        # What the template adds for no message at all is the begin of an answer.
+        opened = native.render_message(clone, "[]")
+        wanted = chat is not None and chat.running is plan.conversation and request.keep
+        if chat is None or not wanted or not answer.text.strip() or answer.tool_calls:
+            opened = None
+        if chat is None or not opened or step is None or held is None:
+            clone.close()
+            return
+        decoded = Decoded((), answer, held - step)
+        history = (*request.history, request.message)
+        chat.prompted = State(clone, history, step, decoded, opened)
+
+    def _note(self, chat: ChatStates, plan: Plan, answer: Message) -> None:
         """Keeps in mind what the checkpoint shares with a send that is over."""
         checkpoint = chat.checkpoint
         if checkpoint is None or not plan.shared:
@@ -281,23 +280,3 @@ class Conversations:
     def close(self) -> None:
         for key in list(self._chats):
             self.forget(key)
-
-
-def _lacking(state: _State | None, request: GenerateRequest) -> tuple[Message, ...] | None:
-    return catch_up.missing(state.history, request.history) if state is not None else None
-
-
-def _fingerprint(request: GenerateRequest, speculative: bool) -> str:
-    """Everything fixed when a conversation is created."""
-    sampling = wire.safe_sampling(request.sampling)
-    return repr(
-        (
-            request.system,
-            request.tools,
-            speculative,
-            (sampling.temperature, sampling.top_p, sampling.top_k, sampling.seed),
-            request.thinking,
-            request.thinking_budget,
-            request.constraint is not None,
-        )
-    )

@@ -32,6 +32,7 @@ from engine.protocol import TextSink
 from engine.stream import Run
 from engine.types import (
     LIBRARY_VERSION,
+    Backend,
     FinishReason,
     GenerateRequest,
     LoadedModel,
@@ -65,7 +66,12 @@ class LiteRtEngine:
         began = time.perf_counter()
         loaded = loading.load(native, options, info)
         self._loaded = loaded
-        self._chats = Conversations(native, loaded.engine, thinks=loaded.info.supports_thinking)
+        self._chats = Conversations(
+            native,
+            loaded.engine,
+            thinks=loaded.info.supports_thinking,
+            cpu=loaded.options.backend is Backend.CPU,
+        )
         return LoadedModel(
             info=loaded.info,
             options=loaded.options,

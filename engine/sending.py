@@ -13,12 +13,13 @@ import msgspec
 
 from engine import _ffi, generation, media, wire
 from engine._ffi import Native, Owned
+from engine.chat_states import Plan
 from engine.context_guard import Room, group, room
-from engine.conversations import Plan
 from engine.generation import Stream
 from engine.loading import Loaded
 from engine.markers import AnswerFilter
 from engine.native_values import NativeError, TurnNumbers
+from engine.prompt_clone import BEGUN, PromptClone
 from engine.protocol import TextSink
 from engine.stream import Run
 from engine.types import (
@@ -46,7 +47,8 @@ def drafts(request: GenerateRequest, loaded: Loaded) -> bool:
 
 class Sending:
     """The steps of one turn. `broken`: the conversation cannot be used again; `forgot`: the
-    engine took more for done than its context holds, so nothing may go on from there."""
+    engine took more for done than its context holds, so nothing may go on from there;
+    `prompted`: a clone of the conversation before its answer, which the caller owns."""
 
     def __init__(
         self, native: Native, loaded: Loaded, request: GenerateRequest, run: Run, plan: Plan
@@ -57,10 +59,11 @@ class Sending:
         self._sampling = wire.safe_sampling(request.sampling)
         self._message = wire.send_json(plan.messages)
         self._rendered = ""
-        self._cap = self._left = self._used = 0
+        self._cap = self._left = self._used = self._needs = 0
         known = plan.messages if not plan.fresh else (*request.history, *plan.messages)
         self._media = media.has_media(known)
         self.broken = self.lost = self.forgot = False
+        self.prompted: Owned | None = None
 
     def prepare(self) -> Outcome | None:
         """Guards the context and sets the answer's cap. An outcome means: do not send."""
@@ -92,9 +95,10 @@ class Sending:
         used = self._used = native.token_count(plan.conversation) or 0
         needs = 0
         rendered = native.render_message(plan.conversation, self._message)
-        self._rendered = rendered or ""
+        self._rendered = (rendered or "").removeprefix(plan.opened)
         if rendered and "tokenize" in native.features:
-            needs = len(native.tokenize(self._loaded.engine, rendered))
+            needs = len(native.tokenize(self._loaded.engine, self._rendered))
+        self._needs = needs
         limit = self._loaded.options.context_tokens
         return room(limit, used, needs, group(self._loaded.info))
 
@@ -113,22 +117,28 @@ class Sending:
         return count
 
     def send(self, sink: TextSink) -> Outcome:
-        native, conversation = self._native, self._plan.conversation
+        native, plan = self._native, self._plan
+        conversation, extra = plan.conversation, BEGUN if plan.opened else "{}"
         before = native.turn_numbers(conversation, TurnNumbers())
         args = self._arguments()
+        clone: PromptClone | None = None
         try:
             started = self._run.begin(
-                lambda token: native.send(conversation, self._message, args, token),
+                lambda token: native.send(conversation, self._message, args, token, extra),
                 lambda: native.cancel(conversation),
             )
             if not started:
                 args.close()
                 return self._ended(FinishReason.STOPPED)
+            if plan.prompted:
+                clone = PromptClone(native, conversation)
             opened = self._rendered.rstrip().endswith("<think>")
             answer = AnswerFilter(self._loaded.info.stop_tokens, thinking=opened)
             stream = generation.collect(self._run, sink, answer, self._counter())
         except BaseException:
             args.close()
+            if clone is not None:
+                clone.taken(None)
             raise
         self.lost = stream.lost
         self.broken = stream.lost or stream.looped or bool(stream.error)
@@ -136,17 +146,23 @@ class Sending:
             args.close()  # the native side may read them until the final chunk
         now = native.turn_numbers(conversation, before)
         numbers = generation.benchmark(stream, self._run, before, now)
-        if self._plan.partly:
+        if clone is not None and not stream.lost:
+            prompt = numbers.prefill_tokens
+            self.prompted = clone.taken(None if prompt is None else self._used + prompt)
+        if plan.partly:
             # Tokens taken over from the checkpoint took no time: their speed is not known.
             numbers = msgspec.structs.replace(numbers, prefill_tps=None)
         self.forgot = self._forgets(numbers)
         return self._outcome(stream, numbers)
 
     def _forgets(self, numbers: Benchmark) -> bool:
-        """Whether the context is shorter than what was put into it; see `engine.catch_up`."""
+        """Whether the context is shorter than what was put into it (see `engine.catch_up`),
+        or the begin of an answer was put into it twice (see `engine.prompt_clone`)."""
         options, prompt = self._loaded.options, numbers.prefill_tokens
         if self.lost or prompt is None or options.prefill_tokens or options.decode_tokens:
             return False
+        if self._plan.opened and not self._media and prompt != self._needs:
+            return True
         held = self._native.token_count(self._plan.conversation)
         put = self._used + prompt + (numbers.decode_tokens or 0)
         return held is not None and held < put - SLACK

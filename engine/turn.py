@@ -11,6 +11,7 @@ import msgspec
 
 from engine import generation, media
 from engine._ffi import Native
+from engine.chat_states import Plan
 from engine.conversations import Conversations
 from engine.loading import Loaded
 from engine.native_values import NativeError
@@ -62,12 +63,23 @@ def _run(
     run: Run,
     sink: TextSink,
 ) -> Outcome:
-    outcome = _once(native, loaded, chats, request, run, sink)
-    failed = outcome.error is not None and LOST_BUFFER in outcome.error.detail
-    said = outcome.text or outcome.thought or outcome.tool_calls
-    if failed and not said and not run.cancelled:
+    plan = chats.plan(request, drafts(request, loaded))
+    try:
+        outcome = _once(native, loaded, chats, request, run, plan, sink)
+        failed = outcome.error is not None and (
+            LOST_BUFFER in outcome.error.detail
+            or (bool(plan.opened) and outcome.error.code == "send_failed")
+        )
+        said = outcome.text or outcome.thought or outcome.tool_calls
+        again = failed and not said
+    except NativeError:
+        if not plan.opened:
+            raise
+        again = True  # a template that does not go on with an answer
+    if again and not run.cancelled:
         chats.forget(request.chat_key)
-        outcome = _once(native, loaded, chats, request, run, sink)
+        plan = chats.plan(request, drafts(request, loaded))
+        outcome = _once(native, loaded, chats, request, run, plan, sink)
     return outcome
 
 
@@ -77,9 +89,9 @@ def _once(
     chats: Conversations,
     request: GenerateRequest,
     run: Run,
+    plan: Plan,
     sink: TextSink,
 ) -> Outcome:
-    plan = chats.plan(request, drafts(request, loaded))
     turn = Sending(native, loaded, request, run, plan)
     try:
         refused = turn.prepare()
@@ -96,9 +108,15 @@ def _once(
         raise
     parts = (TextPart(outcome.text),) if outcome.text else ()
     answer = Message("assistant", parts, outcome.tool_calls)
+    prompted = turn.prompted
+    if prompted is not None and (outcome.thought or turn.forgot):
+        prompted.close()
+        prompted = None
     if turn.broken or outcome.reason in (FinishReason.STOPPED, FinishReason.ERROR):
-        chats.failed(request, plan, answer, leak=turn.lost)
+        chats.failed(request, plan, answer, leak=turn.lost, prompted=prompted)
     else:
+        if prompted is not None:
+            prompted.close()
         chats.finished(request, plan, answer)
     if turn.forgot:
         chats.forget(request.chat_key)

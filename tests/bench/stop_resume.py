@@ -4,9 +4,9 @@
 
 Builds one long chat and measures the time to the first chunk, and the processor time of the
 engine process for the whole short answer, of: an ordinary next turn; the turn after a Stop,
-early and late in a long answer; after two Stops in a row; after a Stop in the first turn of
-a chat that is opened again; a rebuild from the messages. The target is a ratio <= 1.5 for
-every turn after one Stop.
+early and late in a long answer; after two and four Stops in a row; after a Stop in the first
+turn of a chat that is opened again; a rebuild from the messages. The target is a ratio <= 1.5
+for every turn after a Stop.
 
 The engine prefills in groups (32 tokens and more in the models here), so a few tokens more
 cost nothing or a whole group, depending on the length of the question. Every round therefore
@@ -173,7 +173,8 @@ def main() -> None:
             for kind, stops in (
                 ("after_stop_short", (SHORT_STEPS,)),
                 ("after_stop_long", (LONG_STEPS,)),
-                ("after_two_stops", (LONG_STEPS // 3, LONG_STEPS // 3)),
+                ("after_two_stops", (LONG_STEPS // 3,) * 2),
+                ("after_four_stops", (LONG_STEPS // 3,) * 4),
             ):
                 chat.reopen(base)
                 figures.measure("rebuild")

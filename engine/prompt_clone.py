@@ -1,0 +1,51 @@
+"""A clone of a conversation as it is between its prompt and its answer.
+
+Asked for while the prompt of a send is decoded, it is made when the prompt is through and
+before the answer begins (0.18.1: the answer is queued behind it). Such a clone goes on
+where the answer begins: after a Stop only what came of the answer has to be told to it.
+Asked for too late it waits for the end of the answer, so it is made on a thread of its own
+and whoever takes it checks how far it is.
+
+`taken` joins that thread and must be called before the conversation is deleted.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+
+from engine._ffi import Native, Owned
+from engine.native_values import NativeError
+
+BEGUN = json.dumps({"add_generation_prompt": True})
+"""Sent along with messages that begin with the rest of an answer: the engine then takes the
+begin of an answer for a part of what is known already (0.18.1: this value is used for both
+of the texts it compares)."""
+
+
+class PromptClone:
+    """The making of one such clone; `conversation` must have been sent to just now."""
+
+    def __init__(self, native: Native, conversation: Owned) -> None:
+        self._native, self._conversation = native, conversation
+        self._made: Owned | None = None
+        self._thread = threading.Thread(target=self._make, name="prompt-clone", daemon=True)
+        self._thread.start()
+
+    def _make(self) -> None:
+        try:
+            self._made = self._native.clone(self._conversation)
+        except NativeError:
+            self._made = None
+
+    def taken(self, entries: int | None) -> Owned | None:
+        """The clone if it holds `entries` tokens, else None. The caller owns it.
+
+        Waits until the send is over at the latest.
+        """
+        self._thread.join()
+        made, self._made = self._made, None
+        if made is not None and (entries is None or self._native.token_count(made) != entries):
+            made.close()
+            return None
+        return made
