@@ -10,6 +10,7 @@ from pathlib import Path
 import resources
 from app.backend_check import BackendCheck
 from app.model_names import display_name
+from engine import threads
 from engine.errors import ModelFileError
 from engine.types import (
     LIBRARY_VERSION,
@@ -78,9 +79,8 @@ def default_context(info: ModelInfo) -> int:
 def _backend_text(backend: Backend, options: LoadOptions) -> str:
     if backend is not Backend.CPU:
         return ""
-    if options.threads:
-        return words.THREADS_OF.format(count=options.threads)
-    return words.THREADS_ALL
+    count = options.threads or threads.automatic()
+    return words.THREADS_OF.format(count=count) if count > 1 else words.THREADS_ONE
 
 
 def _possible(wanted: Backend, info: ModelInfo, check: BackendCheck) -> Backend:

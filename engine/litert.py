@@ -79,6 +79,7 @@ class LiteRtEngine:
             context_tokens=loaded.options.context_tokens,
             library_version=LIBRARY_VERSION,
             pid=os.getpid(),
+            threads=loading.threads_used(native, loaded.options),
             notes=loaded.notes + template_check.notes(self.render),
         )
 

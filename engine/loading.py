@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from engine import _ffi, model_file
+from engine import _ffi, model_file, threads
 from engine._ffi import Native, Owned
 from engine.context_guard import usable_context
 from engine.errors import BackendError, LoadError, ModelFileError
@@ -195,8 +195,8 @@ def _create(native: Native, options: LoadOptions, cache: str) -> Owned:
     audio = Backend.CPU.value if options.audio else None
     with native.settings(options.model_path, options.backend.value, vision, audio) as settings:
         native.set_context(settings, options.context_tokens)
-        if options.threads and options.backend is Backend.CPU:
-            native.set_threads(settings, options.threads)
+        if options.backend is Backend.CPU:
+            native.set_threads(settings, options.threads or threads.automatic())
         native.set_cache_dir(settings, cache)
         native.set_speculative(settings, options.speculative)
         if options.backend is Backend.GPU:
@@ -207,6 +207,13 @@ def _create(native: Native, options: LoadOptions, cache: str) -> Owned:
         if options.prefill_tokens or options.decode_tokens:
             native.set_synthetic(settings, options.prefill_tokens, options.decode_tokens)
         return native.engine(settings)
+
+
+def threads_used(native: Native, options: LoadOptions) -> int | None:
+    """Threads the engine was told to take; None where that is not said."""
+    if options.backend is not Backend.CPU or "threads" not in native.features:
+        return None
+    return options.threads or threads.automatic()
 
 
 def _is_cache_error(error: NativeError) -> bool:

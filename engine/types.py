@@ -118,7 +118,7 @@ class LoadOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Everything fixed when a model is loaded. Two equal values mean the same engine.
 
     `context_tokens` 0 asks for the default (4096 or the model's maximum if smaller);
-    `threads` 0 leaves the count to the engine. `cache` is "disk", "memory", "no" or a
+    `threads` 0 means what `engine.threads` says. `cache` is "disk", "memory", "no" or a
     folder path; "disk" uses `cache_dir`, which is created before the load.
     `prefill_tokens`/`decode_tokens` > 0 make a synthetic benchmark engine: the prompt is
     padded or cut and stop tokens are ignored, so its replies are not answers.
@@ -142,7 +142,8 @@ class LoadedModel(msgspec.Struct, frozen=True, kw_only=True):
     """A model that is ready. `options` are the effective ones; `notes` are codes such as
     "cache_cleared" or "cache_off" that tell which fallback the load needed.
 
-    `adapter` and `adapter_type` come from the engine's log on GPU, None on CPU.
+    `adapter` and `adapter_type` come from the engine's log on GPU, None on CPU; `threads` is
+    what the engine was given on CPU, None on GPU.
     """
 
     info: ModelInfo
@@ -153,6 +154,7 @@ class LoadedModel(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     adapter: str | None = None
     adapter_type: str | None = None
+    threads: int | None = None
     notes: tuple[str, ...] = ()
 
 

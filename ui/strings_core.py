@@ -83,7 +83,7 @@ NO_VULKAN_DRIVER = "Not available: no Vulkan driver found"
 NO_ADAPTER = "Not available: no usable GPU found"
 LACKS_OPERATIONS = "This model uses operations the GPU backend lacks"
 THREADS_OF = "{count} threads"
-THREADS_ALL = "all cores"
+THREADS_ONE = "1 thread"
 UP_TO = "up to {count} tokens"
 CRASHED_HERE = "stopped the engine last time"
 

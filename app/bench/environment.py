@@ -141,7 +141,7 @@ def capture(plan: Plan, loaded: LoadedModel | None, cache: str) -> Environment:
         os=f"{platform.system()} {platform.release()} {platform.machine()}",
         cpu=cpu_name(),
         cores=os.cpu_count(),
-        threads=loaded.options.threads if loaded else plan.threads,
+        threads=(loaded.threads if loaded else None) or plan.threads,
         backend=plan.backend,
         context_tokens=loaded.context_tokens if loaded else plan.context_tokens,
         cache=cache,

@@ -30,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 import resources  # noqa: E402
+from engine import threads  # noqa: E402
 from engine.types import (  # noqa: E402
     GenerateRequest,
     LoadOptions,
@@ -77,6 +78,7 @@ def bare(args: argparse.Namespace) -> dict[str, Any]:
     native.stream_callback(lambda _token, _text, _error, final: done.put(True) if final else None)
     settings = native.settings(args.model, "cpu", None, None)
     native.set_context(settings, 1024)
+    native.set_threads(settings, threads.automatic())
     native.set_cache_dir(settings, args.cache)
     native.enable_benchmark(settings)
     engine = native.engine(settings)
@@ -91,7 +93,7 @@ def bare(args: argparse.Namespace) -> dict[str, Any]:
                 thinking=None, thinking_budget=None,
             )  # fmt: skip
             parts = [{"type": "text", "text": prompt}]
-            with native.optional_args(max_output=200) as extra:
+            with native.optional_args(max_output=SAMPLING.max_output_tokens or 0) as extra:
                 native.send(chat, json.dumps({"role": "user", "content": parts}), extra, 1)
                 done.get()
             numbers = native.turn_numbers(chat, TurnNumbers())

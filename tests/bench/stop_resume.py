@@ -19,8 +19,8 @@ import argparse
 import json
 import os
 import statistics
-import sys
 import tempfile
+import time
 from pathlib import Path
 
 from engine.client import HostedEngine
@@ -47,7 +47,11 @@ MORE = (
 LENGTHS = (4, 12, 28, 8, 36, 20, 60, 16)
 """Words of the question of each round; eight rounds see every one once."""
 LONG = "Tell me a very long story about a cat and a dog that travel through many countries."
-SHORT_STEPS, LONG_STEPS, ANSWER = 4, 150, 4
+SHORT, LONG_ONE, ROW, ANSWER = 4, 28, 12, 4
+"""Tokens after which an answer is stopped: early, late, and each of several in a row; models
+as small as these end many an answer after forty by themselves. Length of the other answers."""
+PER_STEP = 2.4
+"""Tokens of one step while drafting, about."""
 
 
 def say(role: str, text: str) -> Message:
@@ -86,12 +90,12 @@ class Chat:
         self.engine.forget("a")
         self.history = history
 
-    def stop(self, steps: int) -> int:
-        """A long answer, stopped; how many tokens of it stay."""
+    def stop(self, tokens: int) -> int | None:
+        """A long answer, stopped; how many tokens of it stay, None if it ended by itself."""
+        steps = max(1, round(tokens / PER_STEP)) if self.spec else tokens
         outcome = self.send(LONG, stop_after=steps)
         if outcome.reason is not FinishReason.STOPPED:
-            steps = len(outcome.chunk_times)
-            print(f"the answer ended by itself after {steps} steps", file=sys.stderr)
+            return None
         return self.engine.count_tokens(outcome.text)
 
 
@@ -126,7 +130,8 @@ class Figures:
 
     def end_round(self, begin: dict[str, int]) -> None:
         """Ratios to the ordinary turns of the same round; `begin` counts what was before."""
-        new = {kind: statistics.median(v[begin.get(kind, 0) :]) for kind, v in self.first.items()}
+        added = {kind: v[begin.get(kind, 0) :] for kind, v in self.first.items()}
+        new = {kind: statistics.median(v) for kind, v in added.items() if v}
         self.ratios.append({kind: s / new["ordinary"] for kind, s in new.items()})
 
     def counts(self) -> dict[str, int]:
@@ -136,7 +141,7 @@ class Figures:
         def told(values: dict[str, list[float]]) -> object:
             return {kind: round(statistics.median(v), 3) for kind, v in values.items()}
 
-        rounds = {kind: [ratio[kind] for ratio in self.ratios] for kind in self.first}
+        rounds = {kind: [r[kind] for r in self.ratios if kind in r] for kind in self.first}
         return {
             "first_chunk_s": told(self.first),
             "processor_s": told(self.processor),
@@ -154,6 +159,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=len(LENGTHS))
     parser.add_argument("--context", type=int, default=2048)
     parser.add_argument("--spec", action="store_true")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds from Stop to send")
     args = parser.parse_args()
     kept: dict[str, list[int]] = {}
     depths: list[int] = []
@@ -167,27 +173,34 @@ def main() -> None:
         for turn in range(args.turns):
             chat.send(f"Question {turn}: {QUESTION} " * 2, limit=40)
         base = chat.history
+
+        def measured(kind: str, *stops: int) -> None:
+            """The turn after these Stops, unless an answer was at its end before."""
+            tokens = [chat.stop(after) for after in stops]
+            if None not in tokens:
+                time.sleep(args.pause)
+                kept.setdefault(kind, []).append(sum(t or 0 for t in tokens))
+                figures.measure(kind)
+
         for number in range(args.rounds):
             figures.question = " ".join(MORE.split()[: LENGTHS[number % len(LENGTHS)]]) + "."
             begin = figures.counts()
             for kind, stops in (
-                ("after_stop_short", (SHORT_STEPS,)),
-                ("after_stop_long", (LONG_STEPS,)),
-                ("after_two_stops", (LONG_STEPS // 3,) * 2),
-                ("after_four_stops", (LONG_STEPS // 3,) * 4),
+                ("after_stop_short", (SHORT,)),
+                ("after_stop_long", (LONG_ONE,)),
+                ("after_two_stops", (ROW,) * 2),
+                ("after_four_stops", (ROW,) * 4),
             ):
                 chat.reopen(base)
                 figures.measure("rebuild")
                 depths.append(figures.measure("ordinary").context_used or 0)
-                kept.setdefault(kind, []).append(sum(chat.stop(steps) for steps in stops))
-                figures.measure(kind)
-            for kind, steps in (
-                ("reopened_stop_short", SHORT_STEPS),
-                ("reopened_stop_long", LONG_STEPS),
+                measured(kind, *stops)
+            for kind, tokens in (
+                ("reopened_stop_short", SHORT),
+                ("reopened_stop_long", LONG_ONE),
             ):
                 chat.reopen(base)
-                kept.setdefault(kind, []).append(chat.stop(steps))
-                figures.measure(kind)
+                measured(kind, tokens)
             figures.end_round(begin)
         engine.close()
     report = {
