@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from engine import errors, loading
+from engine import errors, loading, threads
 from engine._ffi import Owned
 from engine.handles import live_handles
 from engine.litert import LiteRtEngine
@@ -45,12 +45,21 @@ def test_a_load_tells_what_it_made(fresh: AnyEngine, options: LoadOptions, kind:
     loaded = fresh.load(changed(options, context_tokens=512, threads=2))
     assert loaded.context_tokens == 512
     assert loaded.options.threads == 2
+    assert loaded.threads == 2
     assert loaded.info.supports_mtp is True
     assert loaded.info.prefill_sizes == (16, 64, 256)
     assert loaded.library_version == "0.18.1"
     assert loaded.load_seconds > 0
     assert loaded.notes == ()
     assert (loaded.pid != os.getpid()) == (kind == "hosted")
+
+
+def test_threads_that_nobody_chose_are_not_more_than_cores(
+    fresh: AnyEngine, options: LoadOptions
+) -> None:
+    loaded = fresh.load(options)
+    assert loaded.options.threads == 0
+    assert loaded.threads == threads.automatic() <= threads.usable_cores()
 
 
 @pytest.mark.parametrize(

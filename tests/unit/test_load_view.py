@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from app.backend_check import BackendCheck
 from app.load_view import badges, load_view, model_card
 from app.settings import Settings
+from engine import threads
 from engine.types import Backend, FileState, LoadOptions, Modality, SpecMode
 from tests.fakes.scripted_engine import scripted_info
 from ui import strings
@@ -40,6 +42,16 @@ def test_a_backend_that_failed_here_is_disabled_with_its_reason_until_it_works()
     assert view.backend is Backend.CPU
     check.worked(Backend.GPU)
     assert load_view(info, options, SpecMode.OFF, check).backend is Backend.GPU
+
+
+def test_the_processor_says_how_many_threads_it_gets(monkeypatch: pytest.MonkeyPatch) -> None:
+    def text(chosen: int) -> str:
+        options = msgspec.structs.replace(OPTIONS, threads=chosen)
+        info = scripted_info("/m.litertlm", backends=[Backend.CPU])
+        return load_view(info, options, SpecMode.OFF, BackendCheck()).backends[0].text
+
+    monkeypatch.setattr(threads, "usable_cores", lambda: 2)
+    assert (text(0), text(1), text(8)) == ("2 threads", "1 thread", "8 threads")
 
 
 def test_the_context_offered_is_moderate_and_never_more_than_the_file_has() -> None:

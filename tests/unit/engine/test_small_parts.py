@@ -21,6 +21,7 @@ from engine import (
     media,
     messages,
     stream,
+    threads,
     wire,
 )
 from engine.errors import BackendError, GenerationError, LibraryError, LoadError, from_info
@@ -335,3 +336,21 @@ def test_a_marker_in_a_text_is_broken_once() -> None:
     assert media.broken("an <image>, <|image|>", words) == "an <\u200bimage>, <\u200b|image|>"
     assert media.broken("<image", words) == "<image"
     assert media.broken(media.broken("<image>", words), words) == "<\u200bimage>"
+
+
+@pytest.mark.parametrize(("cores", "count"), [(1, 1), (2, 2), (4, 4), (64, 4)])
+def test_the_engine_gets_no_more_threads_than_cores(
+    monkeypatch: pytest.MonkeyPatch, cores: int, count: int
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(cores)), raising=False)
+    assert threads.automatic() == count
+
+
+def test_cores_where_a_process_cannot_ask_which_it_may_use(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert threads.automatic() == 3
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert threads.automatic() == 4
