@@ -92,7 +92,7 @@ class Conversations:
             chat.resident = None
         of_prompted = lacking_of(prompted, request)
         if prompted is not None and of_prompted is not None:
-            plan = self._from_checkpoint(chat, prompted, of_prompted, request.message)
+            plan = self._from_checkpoint(chat, prompted, of_prompted, request)
             if plan is not None:
                 chat.drop_checkpoint()
                 chat.checkpoint, chat.prompted = prompted, None
@@ -100,10 +100,14 @@ class Conversations:
         chat.drop_prompted()
         if checkpoint is None or of_checkpoint is None:
             return None
-        return self._from_checkpoint(chat, checkpoint, of_checkpoint, request.message)
+        return self._from_checkpoint(chat, checkpoint, of_checkpoint, request)
 
     def _from_checkpoint(
-        self, chat: ChatStates, checkpoint: State, lacking: tuple[Message, ...], message: Message
+        self,
+        chat: ChatStates,
+        checkpoint: State,
+        lacking: tuple[Message, ...],
+        request: GenerateRequest,
     ) -> Plan | None:
         decoded, opened = checkpoint.decoded, checkpoint.opened
         fresh = checkpoint.step == 0
@@ -114,7 +118,7 @@ class Conversations:
             return None
         copy = state.conversation
         send = catch_up.again(
-            lacking, message, decoded, lambda m: self._tokens(copy, m, opened), self._count
+            lacking, request.message, decoded, lambda m: self._tokens(copy, m, opened), self._count
         )
         new = self._tokens(copy, send, opened) if send is not None else ()
         if send is None or (opened and not new):
@@ -129,7 +133,7 @@ class Conversations:
             shared = new[:1] != old[:1] or new == old[: len(new)]
         if fresh:
             chat.drop_checkpoint()
-        prompted = self._prompt_clones and not shared
+        prompted = self._prompt_clones and not shared and request.constraint is None
         partly = decoded.entries > 0
         return Plan(copy, send, "checkpoint", fresh, shared, partly, prompted, opened)
 

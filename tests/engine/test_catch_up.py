@@ -21,6 +21,8 @@ from engine.markers import AnswerFilter
 from engine.prompt_clone import PromptClone
 from engine.protocol import TextSink
 from engine.types import (
+    Constraint,
+    ConstraintKind,
     FinishReason,
     GenerateRequest,
     LoadOptions,
@@ -46,6 +48,7 @@ class Talk:
         stop_after: int | None = None,
         speculative: bool = False,
         limit: int = 40,
+        constraint: Constraint | None = None,
     ) -> Outcome:
         """One turn; `stop_after` chunks it is stopped."""
         self.runs += 1
@@ -58,6 +61,7 @@ class Talk:
                 top_k=1, temperature=1.0, max_output_tokens=limit if stop_after is None else None
             ),
             speculative=speculative,
+            constraint=constraint,
         )
 
         def sink(batch: TextBatch) -> None:
@@ -245,6 +249,29 @@ def test_stops_in_a_row_leave_nothing_behind(talk: Talk) -> None:
     assert kept[1:] == kept[1:2] * 5
     talk.engine.forget("chat")
     assert "conversation_clone" not in live_handles()
+
+
+def test_no_clone_is_made_of_a_conversation_with_a_constraint(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0.18.1 aborts: the clone's table of tokens is made while the answer uses the tokenizer."""
+    made: list[str] = []
+
+    class Counted(PromptClone):
+        def _make(self) -> None:
+            made.append("clone")
+            super()._make()
+
+    monkeypatch.setattr(sending, "PromptClone", Counted)
+    limit = Constraint(kind=ConstraintKind.REGEX, text="[a-z ]{60,80}")
+    for constraint, clones in ((None, 1), (limit, 0)):
+        made.clear()
+        history: list[Message] = []
+        for stop in (None, 4, 4):
+            outcome = talk.ask("chat", history, STORY, stop_after=stop, constraint=constraint)
+            history += [said("user", STORY), said("assistant", outcome.text)]
+        assert talk.ask("chat", history, "Why?", constraint=constraint).error is None
+        assert (len(made) >= clones) if clones else not made
 
 
 class _TooLate(PromptClone):
