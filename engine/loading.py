@@ -195,8 +195,9 @@ def _create(native: Native, options: LoadOptions, cache: str) -> Owned:
     audio = Backend.CPU.value if options.audio else None
     with native.settings(options.model_path, options.backend.value, vision, audio) as settings:
         native.set_context(settings, options.context_tokens)
-        if options.backend is Backend.CPU:
-            native.set_threads(settings, options.threads or threads.automatic())
+        count = threads_used(native, options)
+        if count is not None:
+            native.set_threads(settings, count)
         native.set_cache_dir(settings, cache)
         native.set_speculative(settings, options.speculative)
         if options.backend is Backend.GPU:

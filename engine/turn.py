@@ -73,7 +73,7 @@ def _run(
         said = outcome.text or outcome.thought or outcome.tool_calls
         again = failed and not said
     except NativeError:
-        if not plan.opened:
+        if not plan.opened or run.cancelled:
             raise
         again = True  # a template that does not go on with an answer
     if again and not run.cancelled:

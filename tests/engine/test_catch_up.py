@@ -13,12 +13,14 @@ from pathlib import Path
 import pytest
 
 from engine import catch_up, generation, sending, stream
+from engine._ffi import Native, Owned
 from engine.catch_up import Count, Decoded, Tokens
 from engine.generation import Stream
 from engine.handles import live_handles
 from engine.litert import LiteRtEngine
 from engine.markers import AnswerFilter
-from engine.prompt_clone import PromptClone
+from engine.native_values import NativeError
+from engine.prompt_clone import BEGUN, PromptClone
 from engine.protocol import TextSink
 from engine.types import (
     Constraint,
@@ -292,6 +294,24 @@ def test_a_clone_that_comes_too_late_is_not_used(
     after = talk.ask("chat", history, "Why is that so?")
     assert after.resumed == "checkpoint"
     assert abs(built_on(after) - talk.whole(history, "Why is that so?")) <= SLACK
+
+
+def test_a_stop_while_such_a_send_is_refused(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    send = Native.send
+
+    def refused(
+        native: Native, chat: Owned, message: str, args: Owned, token: int, extra: str = "{}"
+    ) -> None:
+        if extra == BEGUN:
+            talk.engine.cancel(talk.runs)
+            raise NativeError("conversation_send_message_stream")
+        send(native, chat, message, args, token, extra)
+
+    monkeypatch.setattr(Native, "send", refused)
+    _, history = talk.exchange([], "Tell me about the sea.")
+    for _ in range(2):
+        _, history = talk.exchange(history, STORY, stop_after=9)
+    assert talk.ask("chat", history, "Why is that so?").reason is FinishReason.STOPPED
 
 
 @pytest.mark.parametrize("extra", ["{}", "no object"])
