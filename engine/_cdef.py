@@ -60,11 +60,16 @@ void* litert_lm_repetition_penalty_config_create(void);
 void litert_lm_repetition_penalty_config_delete(void* config);
 void litert_lm_repetition_penalty_config_set_repetition_penalty(void* config, float value);
 
+void* litert_lm_suppress_tokens_config_create(void);
+void litert_lm_suppress_tokens_config_delete(void* config);
+void litert_lm_suppress_tokens_config_set_suppress_tokens(void* config, const int* ids, size_t n);
+
 void* litert_lm_conversation_optional_args_create(void);
 void litert_lm_conversation_optional_args_delete(void* args);
 void litert_lm_conversation_optional_args_set_max_output_tokens(void* args, int value);
 void litert_lm_conversation_optional_args_set_constraint(void* args, int kind, const char* text);
 void litert_lm_conversation_optional_args_set_repetition_penalty_config(void* args, void* config);
+void litert_lm_conversation_optional_args_set_suppress_tokens_config(void* args, void* config);
 
 void* litert_lm_conversation_create(void* engine, void* config);
 void litert_lm_conversation_delete(void* conversation);
@@ -194,6 +199,12 @@ _FEATURES: dict[str, tuple[str, ...]] = {
         "repetition_penalty_config_delete",
         "repetition_penalty_config_set_repetition_penalty",
         "conversation_optional_args_set_repetition_penalty_config",
+    ),
+    "suppress": (
+        "suppress_tokens_config_create",
+        "suppress_tokens_config_delete",
+        "suppress_tokens_config_set_suppress_tokens",
+        "conversation_optional_args_set_suppress_tokens_config",
     ),
     "clone": ("conversation_clone",),
     "token_count": ("conversation_get_token_count",),

@@ -175,7 +175,9 @@ class Native:
         max_output: int,
         constraint: tuple[int, str] | None = None,
         penalty: float | None = None,
+        suppress: Sequence[int] = (),
     ) -> Owned:
+        """`suppress`: tokens that the answer must not have, where the library can do that."""
         name = "conversation_optional_args_"
         args = self._create(name + "create", name + "delete")
         self._set(name + "set_max_output_tokens", args, max_output)
@@ -187,6 +189,12 @@ class Native:
             with self._create(make + "create", make + "delete") as config:
                 self._set(make + "set_repetition_penalty", config, penalty)
                 self._set(name + "set_repetition_penalty_config", args, config.pointer)
+        if suppress and "suppress" in self.features:
+            make = "suppress_tokens_config_"
+            with self._create(make + "create", make + "delete") as config:
+                ids = self._ffi.new("int[]", list(suppress))
+                self._set(make + "set_suppress_tokens", config, ids, len(suppress))
+                self._set(name + "set_suppress_tokens_config", args, config.pointer)
         return args
 
     def stream_callback(self, on_chunk: ChunkSink) -> None:

@@ -91,7 +91,7 @@ def again(
     plain = tokens(send)
     best: tuple[int, tuple[Message, ...]] | None = None
     for padded in _padded(lacking, end, count):
-        at = _parting(plain, tokens((*padded, message)))
+        at = parting(plain, tokens((*padded, message)))
         if at is not None and at < decoded.entries - SURE and (best is None or at > best[0]):
             best = at, (*padded, message)
             if at >= decoded.entries - NEAR:
@@ -180,7 +180,7 @@ def _cut(text: str, tail: int, count: Count) -> tuple[int, str] | None:
     return None
 
 
-def _parting(a: Sequence[int], b: Sequence[int]) -> int | None:
+def parting(a: Sequence[int], b: Sequence[int]) -> int | None:
     """Index of the first token in which the two differ; None where that is not known."""
     if not a or not b:
         return None

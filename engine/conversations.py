@@ -65,7 +65,7 @@ class Conversations:
             chat.close()
             made = self.create(request, speculative, request.history)
             if request.keep:
-                chat.checkpoint = self._clone(made, request.history, 0)
+                chat.checkpoint = self.clone(made, request.history, 0)
             plan = Plan(made, (request.message,), "rebuilt", fresh=True, shared=True)
         chat.running = plan.conversation
         return plan
@@ -83,7 +83,7 @@ class Conversations:
             chat.drop_checkpoint()
             chat.drop_prompted()
             if step:
-                chat.checkpoint = self._clone(resident.conversation, resident.history, step)
+                chat.checkpoint = self.clone(resident.conversation, resident.history, step)
             chat.resident = None
             send = (*of_resident, request.message)
             return Plan(resident.conversation, send, "resident", fresh=False, shared=True)
@@ -113,14 +113,14 @@ class Conversations:
         fresh = checkpoint.step == 0
         if decoded is None or (fresh and not decoded.entries):
             return None
-        state = self._clone(checkpoint.conversation, checkpoint.history, checkpoint.step)
+        state = self.clone(checkpoint.conversation, checkpoint.history, checkpoint.step)
         if state is None:
             return None
         copy = state.conversation
         send = catch_up.again(
-            lacking, request.message, decoded, lambda m: self._tokens(copy, m, opened), self._count
+            lacking, request.message, decoded, lambda m: self.tokens(copy, m, opened), self.count
         )
-        new = self._tokens(copy, send, opened) if send is not None else ()
+        new = self.tokens(copy, send, opened) if send is not None else ()
         if send is None or (opened and not new):
             copy.close()
             return None
@@ -128,8 +128,8 @@ class Conversations:
         # decoded whole, or has nothing of it, overwrites what the checkpoint shares.
         shared = not decoded.entries
         if decoded.entries and not fresh:
-            answer = self._tokenized(decoded.answer.text)
-            old = answer if opened else self._tokens(copy, decoded.sent)
+            answer = self.tokenized(decoded.answer.text)
+            old = answer if opened else self.tokens(copy, decoded.sent)
             shared = new[:1] != old[:1] or new == old[: len(new)]
         if fresh:
             chat.drop_checkpoint()
@@ -137,19 +137,27 @@ class Conversations:
         partly = decoded.entries > 0
         return Plan(copy, send, "checkpoint", fresh, shared, partly, prompted, opened)
 
-    def _tokens(
+    def idle(self, chat_key: str, mark: str) -> ChatStates | None:
+        """What is known of a chat that runs no send, made with the settings of `mark`."""
+        chat = self._chats.get(chat_key) if self._prompt_clones else None
+        fits = chat is not None and chat.fingerprint == mark and chat.running is None
+        return chat if fits else None
+
+    def tokens(
         self, conversation: Owned, messages: Sequence[Message], opened: str = ""
     ) -> tuple[int, ...]:
         """Tokens of a send to `conversation`, () where the engine would not take it so."""
         rendered = self._native.render_message(conversation, wire.send_json(messages)) or ""
         if not rendered.startswith(opened):
             return ()
-        return self._tokenized(rendered.removeprefix(opened))
+        return self.tokenized(rendered.removeprefix(opened))
 
-    def _count(self, text: str) -> int:
-        return len(self._tokenized(text))
+    def count(self, text: str) -> int:
+        """Tokens of a piece of text, 0 where nobody can tell."""
+        return len(self.tokenized(text))
 
-    def _tokenized(self, text: str) -> tuple[int, ...]:
+    def tokenized(self, text: str) -> tuple[int, ...]:
+        """Tokens of a piece of text, () where nobody can tell."""
         if not text or "tokenize" not in self._native.features:
             return ()
         try:
@@ -157,7 +165,7 @@ class Conversations:
         except NativeError:
             return ()
 
-    def _clone(self, conversation: Owned, history: tuple[Message, ...], step: int) -> State | None:
+    def clone(self, conversation: Owned, history: tuple[Message, ...], step: int) -> State | None:
         """A clone that shares what its original decodes from now on; None where none is made."""
         if "clone" not in self._native.features:
             return None

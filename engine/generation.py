@@ -176,7 +176,8 @@ def benchmark(stream: Stream, run: Run, before: TurnNumbers, now: TurnNumbers) -
     cached = prefill_s is not None and prefill_s < CACHED_PREFILL_S
     tokens = now.decode_tokens or None
     ttft = None
-    if before.decode_turns == 0 and now.decode_turns == 1 and tokens:
+    first = before.prefill_turns == before.decode_turns == 0
+    if first and now.decode_turns == 1 and tokens:
         ttft = now.first_ttft_s
     elif prefill_s is not None and decode_s and tokens:
         ttft = prefill_s + decode_s / tokens

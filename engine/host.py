@@ -27,6 +27,8 @@ from engine import memory, messages
 from engine.errors import EngineError
 
 HEARTBEAT_S = 1.0
+SETTLE_AFTER_S = 0.1
+"""So long after a Stop without a command nobody is about to send: see `engine.settling`."""
 NICENESS = 5
 """The engine computes on every core: what the window gets of one decides how soon words show."""
 FAULT = 70
@@ -122,7 +124,7 @@ class _Host:
 
     def run(self) -> None:
         while True:
-            command = self._queue.get()
+            command = self._next()
             if isinstance(command, messages.Cancel):
                 continue
             try:
@@ -131,6 +133,14 @@ class _Host:
                 self.send(messages.Failed(command.call, error.info()))
             if isinstance(command, messages.Close):
                 return
+
+    def _next(self) -> messages.Command:
+        if self._engine.unsettled:
+            try:
+                return self._queue.get(timeout=SETTLE_AFTER_S)
+            except queue.Empty:
+                self._engine.settle()
+        return self._queue.get()
 
     def _answer(self, command: messages.Command) -> messages.Event:
         engine = self._engine
