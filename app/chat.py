@@ -113,8 +113,14 @@ class Chat(ChatEnding):
             return
         self._go(ChatState.STOPPING)
         self.context.engine.cancel(self._run_id)
+        if self.conversation.draft:
+            self.expect()
         if self._tools_running is not None:
             self._tools_running.cancel()
+
+    def expect(self) -> None:
+        """The next message is being written."""
+        self.context.engine.expect(self.key)
 
     async def wait(self) -> None:
         """Returns when no send is on its way."""

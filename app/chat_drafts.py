@@ -26,6 +26,7 @@ class ChatDrafts:
 
     def changed(self, chat: Chat) -> None:
         if chat.key not in self._timers:
+            chat.expect()
             loop = asyncio.get_running_loop()
             self._timers[chat.key] = loop.call_later(DRAFT_S, self.save, chat)
 

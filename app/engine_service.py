@@ -120,6 +120,10 @@ class EngineService(EngineSlot):
         if self.state.phase is Phase.LOADING:
             self._worker.kill()
 
+    def expect(self, chat_key: str) -> None:
+        """A message to this chat is being written: the engine may get ready. Never loads."""
+        self._worker.expect(chat_key)
+
     def forget(self, chat_key: str) -> None:
         """Drops the native conversation of a chat when the engine is free; never loads."""
         if self.state.phase is Phase.READY and not self._closing:

@@ -2,7 +2,7 @@
 
 Jobs are run one after another, each with the engine; results and text go to the event loop
 through a `Mailbox`. The engine is made on this thread by the factory at the first job and
-made anew after it died. `cancel` and `kill` may be called from any thread.
+made anew after it died. `cancel`, `expect` and `kill` may be called from any thread.
 """
 
 from __future__ import annotations
@@ -75,6 +75,11 @@ class EngineWorker:
         engine = self._engine
         if engine is not None:
             engine.cancel(run_id)
+
+    def expect(self, chat_key: str) -> None:
+        engine = self._engine
+        if engine is not None:
+            engine.expect(chat_key)
 
     def kill(self) -> None:
         engine = self._engine

@@ -7,7 +7,7 @@
 
 Every load starts a fresh child and every unload ends it: that gives all memory back and
 makes switching, unloading and recovery the same path. Threads: one thread drives it;
-`cancel`, `kill` and the attributes may be used from any. No call waits for ever: a child
+`cancel`, `expect`, `kill` and the attributes may be used from any. No call waits for ever: a child
 without a heartbeat is killed, a stop without a final chunk kills it after `STOP_S`. A slow
 prefill keeps its heartbeat and is left alone.
 
@@ -94,6 +94,11 @@ class HostedEngine(ChildCalls):
             if self._stopped_at is None:
                 self._stopped_at = time.monotonic()
         child.put(messages.Cancel(run_id))
+
+    def expect(self, chat_key: str) -> None:
+        child = self._child
+        if child is not None:
+            child.put(messages.Expect(chat_key))
 
     def kill(self) -> None:
         with self._lock:

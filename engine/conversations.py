@@ -11,8 +11,9 @@ such a clone the engine gives back the tokens but not the memory they stand for 
 conversation ran (0.18.1, step 0 of `RestoreContext`): it serves one send, right after its own.
 
 A send from a checkpoint gets a memory of its own, which the checkpoint does not see. Of such a
-send a second clone is taken between its prompt and its answer (`engine.prompt_clone`), so that
-another Stop does not make the next send prefill the turns since the first one again.
+send, and of one that was rebuilt, a second clone is taken between its prompt and its answer
+(`engine.prompt_clone`), so that neither another Stop nor another chat in between makes the next
+send prefill the turns before it again.
 
 Owned by the thread that drives the engine. Errors: `NativeError` from creating.
 """
@@ -66,7 +67,10 @@ class Conversations:
             made = self.create(request, speculative, request.history)
             if request.keep:
                 chat.checkpoint = self.clone(made, request.history, 0)
-            plan = Plan(made, (request.message,), "rebuilt", fresh=True, shared=True)
+            prompted = self._prompted(request) and request.keep
+            plan = Plan(
+                made, (request.message,), "rebuilt", fresh=True, shared=True, prompted=prompted
+            )
         chat.running = plan.conversation
         return plan
 
@@ -133,9 +137,12 @@ class Conversations:
             shared = new[:1] != old[:1] or new == old[: len(new)]
         if fresh:
             chat.drop_checkpoint()
-        prompted = self._prompt_clones and not shared and request.constraint is None
+        prompted = self._prompted(request) and not shared
         partly = decoded.entries > 0
         return Plan(copy, send, "checkpoint", fresh, shared, partly, prompted, opened)
+
+    def _prompted(self, request: GenerateRequest) -> bool:
+        return self._prompt_clones and request.constraint is None
 
     def idle(self, chat_key: str, mark: str) -> ChatStates | None:
         """What is known of a chat that runs no send, made with the settings of `mark`."""

@@ -127,6 +127,9 @@ class _Host:
             command = self._next()
             if isinstance(command, messages.Cancel):
                 continue
+            if isinstance(command, messages.Expect):
+                self._engine.settle(command.chat_key)
+                continue
             try:
                 self.send(self._answer(command))
             except EngineError as error:

@@ -56,6 +56,7 @@ class LiteRtEngine:
         self._lock = threading.Lock()
         self._run: Run | None = None
         self._stopped: settling.Stopped | None = None
+        self._tried = False
         self._early: deque[int] = deque(maxlen=64)
         self._over: deque[int] = deque(maxlen=64)
 
@@ -178,7 +179,7 @@ class LiteRtEngine:
 
     def generate(self, request: GenerateRequest, sink: TextSink) -> Outcome:
         native, loaded, chats = self._ready()
-        self._stopped = None
+        self._stopped, self._tried = None, False
         run = Run(request.run_id)
         with self._lock:
             if self._run is not None:
@@ -213,17 +214,30 @@ class LiteRtEngine:
 
     # -- while nobody waits -------------------------------------------------------------
 
+    def expect(self, chat_key: str) -> None:
+        """Nothing is done in this process: whoever drives it calls `settle` when it suits."""
+
     @property
     def unsettled(self) -> bool:
-        """Whether `settle` may help the next turn: the last one was stopped."""
-        return self._stopped is not None
+        """Whether the last turn was stopped and `settle` was not called since."""
+        return self._stopped is not None and not self._tried
 
-    def settle(self) -> bool:
+    def settle(self, expected: str = "") -> bool:
         """Makes the turn after a Stop as quick as any other, see `engine.settling`.
 
-        Takes about one work group. Needed never; False when nothing was done.
+        `expected`: a message to this chat is being written. Takes about one work group. Needed
+        never; False when nothing was done.
         """
-        stopped, self._stopped = self._stopped, None
-        if stopped is None or self._native is None or self._loaded is None or self._chats is None:
+        turn = self._stopped
+        if turn is None or self._native is None or self._loaded is None or self._chats is None:
             return False
-        return settling.settle(self._native, self._loaded, self._chats, stopped)
+        if expected and turn.request.chat_key != expected:
+            return False
+        if self._tried and not expected:
+            return False
+        self._tried = True
+        parts = (self._native, self._loaded, self._chats)
+        result = settling.settle(*parts, turn, expected=bool(expected))
+        if result is not settling.Result.LATER:
+            self._stopped = None
+        return result is settling.Result.DONE

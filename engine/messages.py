@@ -1,8 +1,8 @@
 """What the two processes say to each other: tagged structs as MessagePack bytes.
 
 Commands go to the child, events come back, each over its own one-way pipe. Every command
-but `Cancel` carries a `call` number; the event that answers it carries the same one, so
-answers to calls that were given up are dropped. Text batches belong to a run id.
+but `Cancel` and `Expect` carries a `call` number; the event that answers it carries the same
+one, so answers to calls that were given up are dropped. Text batches belong to a run id.
 """
 
 from __future__ import annotations
@@ -39,6 +39,12 @@ class Cancel(msgspec.Struct, frozen=True, tag="cancel"):
     run_id: int
 
 
+class Expect(msgspec.Struct, frozen=True, tag="expect"):
+    """A message to this chat is being written. Nothing answers it."""
+
+    chat_key: str
+
+
 class Forget(msgspec.Struct, frozen=True, tag="forget"):
     call: int
     chat_key: str
@@ -65,7 +71,7 @@ class Close(msgspec.Struct, frozen=True, tag="close"):
     call: int
 
 
-Command = Load | Generate | Cancel | Forget | CountTokens | Tokenize | Render | Close
+Command = Load | Generate | Cancel | Expect | Forget | CountTokens | Tokenize | Render | Close
 
 
 class Text(msgspec.Struct, frozen=True, tag="text"):

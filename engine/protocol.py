@@ -25,7 +25,8 @@ TextSink = Callable[[TextBatch], None]
 
 
 class Engine(Protocol):
-    """One slot for one model. All methods but `cancel` and `kill` belong to one thread.
+    """One slot for one model. All methods but `cancel`, `expect` and `kill` belong to one
+    thread.
 
     Errors are those of `engine.errors`. `generate` raises only for a dead engine or one
     that is not loaded; a failed send is an `Outcome` with reason ERROR.
@@ -39,6 +40,11 @@ class Engine(Protocol):
 
     def cancel(self, run_id: int) -> None:
         """Asks the running send to stop. Any thread; harmless for a run that is over."""
+
+    def expect(self, chat_key: str) -> None:
+        """Tells that a message to this chat is being written. Any thread; returns at once.
+
+        An engine may get ready for it, as long as nothing else is asked of it."""
 
     def forget(self, chat_key: str) -> None:
         """Drops the native conversation and checkpoints of one chat. Idempotent."""

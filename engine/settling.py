@@ -21,10 +21,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from engine import catch_up, context_guard, generation, media, wire
 from engine._ffi import Native, Owned
-from engine.chat_states import ChatStates, State, fingerprint
+from engine.chat_states import State, fingerprint
 from engine.conversations import Conversations
 from engine.generation import Stream
 from engine.loading import Loaded
@@ -34,7 +35,6 @@ from engine.prompt_clone import PromptClone
 from engine.sending import drafts
 from engine.stream import Run
 from engine.types import (
-    Benchmark,
     FinishReason,
     GenerateRequest,
     Message,
@@ -47,8 +47,11 @@ AGAIN = 64
 """Tokens that may be read once more for it, or one work group where that is more."""
 SHORT = 128
 """A checkpoint from before anything was prefilled serves one send only (see
-`engine.conversations`). It is used up for this where reading everything again, for an answer
-that is asked for once more, is a matter of so many tokens."""
+`engine.conversations`): used up here, an answer that is asked for once more is built anew. Where
+that takes more than so many tokens, it is kept until a next message is being written."""
+TRIES = 3
+"""A model as small as the demo model is through with its prompt before a clone can be asked for,
+now and then. A checkpoint that serves more than one send is tried again."""
 PROBES = tuple(Message("user", (TextPart(text),)) for text in ("Hm?", "1"))
 """Two next turns, to see how one begins whatever it says."""
 
@@ -79,12 +82,27 @@ def stopped(request: GenerateRequest, outcome: Outcome) -> Stopped | None:
     return Stopped(request, Message("assistant", (TextPart(outcome.text),))) if helps else None
 
 
-def settle(native: Native, loaded: Loaded, chats: Conversations, turn: Stopped) -> bool:
-    """Whether the chat now holds the turn as a finished one. Raises nothing of the engine."""
+class Result(Enum):
+    """`DONE`: the chat holds the turn as a finished one; `LATER`: not unless it is expected."""
+
+    DONE = "done"
+    LATER = "later"
+    NO = "no"
+
+
+def settle(
+    native: Native, loaded: Loaded, chats: Conversations, turn: Stopped, *, expected: bool
+) -> Result:
+    """`expected`: the next message is being written. Raises nothing of the engine."""
+    work = _Settling(native, loaded, chats, turn, expected)
     try:
-        return _Settling(native, loaded, chats, turn).run()
+        for _ in range(TRIES):
+            result = work.run()
+            if result is not None:
+                return result
     except NativeError:
-        return False
+        pass
+    return Result.NO
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,33 +120,48 @@ class _Ended:
 
 
 class _Settling:
-    def __init__(self, native: Native, loaded: Loaded, chats: Conversations, turn: Stopped) -> None:
+    def __init__(
+        self,
+        native: Native,
+        loaded: Loaded,
+        chats: Conversations,
+        turn: Stopped,
+        expected: bool,
+    ) -> None:
+        self._expected = expected
         self._native, self._loaded, self._chats = native, loaded, chats
         request, _ = media.prepared(turn.request, loaded.info, loaded.options, strict=False)
         self._request, self._answer = request, turn.answer
         self._smallest = context_guard.group(loaded.info)
 
-    def run(self) -> bool:
+    def run(self) -> Result | None:
+        """None: another try may do it."""
         request = self._request
         mark = fingerprint(request, drafts(request, self._loaded))
         chat = self._chats.idle(request.chat_key, mark)
         checkpoint = chat.checkpoint if chat is not None else None
         if chat is None or checkpoint is None or chat.resident is not None:
-            return False
+            return Result.NO
         copy = self._chats.clone(checkpoint.conversation, (), checkpoint.step)
         if copy is None:
-            return False
+            return Result.NO
         with copy.conversation as conversation:
             ended = self._ended(checkpoint, conversation)
             if ended is None:
-                return False
-            made = self._send(conversation, ended)
-            if not checkpoint.step:
-                chat.drop_checkpoint()
-            if made is None:
-                return False
-        self._adopt(chat, made)
-        return True
+                return Result.NO
+            if not (checkpoint.step or ended.needs <= SHORT or self._expected):
+                return Result.LATER
+            try:
+                made, expected = self._send(conversation, ended)
+            finally:
+                if not checkpoint.step:
+                    chat.drop_checkpoint()
+        if made is None:
+            return None if expected else Result.NO
+        history = (*request.history, request.message, self._answer)
+        chat.drop_prompted()
+        chat.resident = State(made, history)
+        return Result.DONE
 
     def _ended(self, checkpoint: State, conversation: Owned) -> _Ended | None:
         """The stopped exchange as `conversation` lacks it; None where it is not to be sent."""
@@ -148,19 +181,21 @@ class _Settling:
         ended = self._as_text(conversation, send[:-1])
         if ended is None or not at:
             return None
-        short = bool(checkpoint.step) or ended.needs <= SHORT
         near = ended.needs - at <= max(AGAIN, self._smallest)
         used = self._native.token_count(conversation) or 0
         limit = self._loaded.options.context_tokens
         fits = context_guard.room(limit, used, ended.needs, self._smallest).fits
-        return ended if short and near and fits else None
+        return ended if near and fits else None
 
     def _as_text(self, conversation: Owned, messages: tuple[Message, ...]) -> _Ended | None:
         """`messages` without the begin of an answer; None where the template has no such end.
 
-        What the template adds for no message at all is the begin of an answer.
+        What the template adds for no message at all is the begin of an answer, behind the
+        preface where nothing was prefilled yet.
         """
         begin = self._rendered(conversation, ())
+        if not self._native.token_count(conversation):
+            begin = begin.removeprefix(self._native.render_preface(conversation) or "")
         text = self._rendered(conversation, messages)
         if not begin or not text.endswith(begin):
             return None
@@ -178,8 +213,9 @@ class _Settling:
         text = wire.send_json(messages) if messages else "[]"
         return self._native.render_message(conversation, text) or ""
 
-    def _send(self, conversation: Owned, ended: _Ended) -> Owned | None:
-        """Sends it; a clone that holds it and nothing else, which the caller owns."""
+    def _send(self, conversation: Owned, ended: _Ended) -> tuple[Owned | None, bool]:
+        """Sends it: a clone that holds it and nothing else, which the caller owns, and whether
+        all else was as expected. The clone may come too late."""
         native, run = self._native, Run(0)
         used = native.token_count(conversation) or 0
         before = native.turn_numbers(conversation, TurnNumbers())
@@ -199,25 +235,17 @@ class _Settling:
         numbers = generation.benchmark(
             stream, run, before, native.turn_numbers(conversation, before)
         )
-        if made is not None and not self._as_expected(made, ended, stream, numbers):
+        expected = not stream.error and numbers.prefill_tokens == ended.needs
+        if made is not None and not (expected and self._goes_on(made, ended, stream)):
             made.close()
-            return None
-        return made
+            return None, False
+        return made, expected
 
-    def _as_expected(self, made: Owned, ended: _Ended, stream: Stream, numbers: Benchmark) -> bool:
+    def _goes_on(self, made: Owned, ended: _Ended, stream: Stream) -> bool:
         """Whether a next turn goes on behind exactly what was to be held, and differs at once
         from what was decoded behind it."""
         next_turn = self._rendered(made, PROBES[:1])
         token = stream.text + stream.thought
         ends = (*STOPS, *self._loaded.info.stop_tokens)
-        return (
-            not stream.error
-            and numbers.prefill_tokens == ended.needs
-            and ended.text + next_turn == ended.whole
-            and not next_turn.startswith((token,) if token else ends)
-        )
-
-    def _adopt(self, chat: ChatStates, made: Owned) -> None:
-        history = (*self._request.history, self._request.message, self._answer)
-        chat.drop_prompted()
-        chat.resident = State(made, history)
+        same = ended.text + next_turn == ended.whole
+        return same and not next_turn.startswith((token,) if token else ends)

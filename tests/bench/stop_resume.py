@@ -159,7 +159,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=len(LENGTHS))
     parser.add_argument("--context", type=int, default=2048)
     parser.add_argument("--spec", action="store_true")
-    parser.add_argument("--pause", type=float, default=0.0, help="seconds from Stop to send")
+    parser.add_argument(
+        "--pause", type=float, default=0.0, help="seconds from Stop to send, spent on writing"
+    )
     args = parser.parse_args()
     kept: dict[str, list[int]] = {}
     depths: list[int] = []
@@ -178,6 +180,8 @@ def main() -> None:
             """The turn after these Stops, unless an answer was at its end before."""
             tokens = [chat.stop(after) for after in stops]
             if None not in tokens:
+                if args.pause:
+                    engine.expect("a")  # as the window does when somebody writes
                 time.sleep(args.pause)
                 kept.setdefault(kind, []).append(sum(t or 0 for t in tokens))
                 figures.measure(kind)

@@ -22,6 +22,7 @@ from engine.types import (
     TextBatch,
     TextPart,
 )
+from tests.engine.talk import Talk
 from tests.fakes.variants import make_variant
 
 AnyEngine = LiteRtEngine | HostedEngine
@@ -170,3 +171,11 @@ class Chat:
             return outcome
         finally:
             self.on_batch = lambda _batch: None
+
+
+@pytest.fixture
+def talk(demo_model: Path) -> Iterator[Talk]:
+    engine = LiteRtEngine()
+    engine.load(LoadOptions(model_path=str(demo_model), cache="no", context_tokens=1024))
+    yield Talk(engine)
+    engine.close()

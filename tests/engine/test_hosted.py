@@ -17,7 +17,7 @@ import pytest
 
 from engine import child_calls, client, errors, host
 from engine.client import HostedEngine
-from engine.types import LoadOptions
+from engine.types import FinishReason, LoadOptions
 from tests.engine.conftest import FINE, Chat
 
 STORY = "Tell me a very long story about a cat and a dog in the garden."
@@ -95,6 +95,53 @@ def test_the_child_holds_no_qt_and_no_numpy(engine: HostedEngine, options: LoadO
     assert "liblitert" in maps
     for name in ("Qt6", "PySide6", "numpy"):
         assert name not in maps
+
+
+def test_a_stopped_turn_is_settled_while_nobody_waits(
+    engine: HostedEngine, options: LoadOptions
+) -> None:
+    engine.load(options)
+    how = []
+    for _ in range(3):
+        chat = Chat(engine, system="You speak about the sea.")
+        for _ in range(2):
+            assert chat.send_and_stop(STORY, after_steps=4).reason is FinishReason.STOPPED
+            time.sleep(0.6)
+            after = chat.send("Hi")
+            assert after.reason in FINE
+            how.append(after.resumed)
+    assert set(how) <= {"resident", "checkpoint"}
+    assert "resident" in how[::2], "in the first turn of a chat"
+    assert "resident" in how[1::2]
+
+
+def test_every_command_is_heard_while_a_stopped_turn_is_settled(
+    engine: HostedEngine, options: LoadOptions
+) -> None:
+    engine.load(options)
+    for after in (0.0, 0.09, 0.1, 0.105, 0.11, 0.12, 0.15):
+        chat = Chat(engine)
+        chat.send_and_stop(STORY, after_steps=4)
+        engine.expect(chat.key)
+        time.sleep(after)
+        assert engine.count_tokens("Hello") > 0
+        chat.send_and_stop(STORY, after_steps=4)
+        time.sleep(after)
+        request = chat.request(STORY)
+        engine.cancel(request.run_id)
+        assert chat.run(request).reason is FinishReason.STOPPED
+        assert chat.send("Hi").reason in FINE
+        chat.send_and_stop(STORY, after_steps=4)
+        time.sleep(after)
+        engine.forget(chat.key)
+        assert chat.send("Hi").resumed == "rebuilt"
+    chat.send_and_stop(STORY)
+    time.sleep(host.SETTLE_AFTER_S)
+    engine.unload()
+    engine.expect(chat.key)
+    engine.load(options)
+    engine.expect(chat.key)
+    assert chat.send("Hi").reason in FINE
 
 
 def test_killed_from_outside_while_answering(engine: HostedEngine, options: LoadOptions) -> None:
@@ -250,7 +297,7 @@ def test_a_second_call_meanwhile_is_refused(engine: HostedEngine, options: LoadO
 PARENT = """
 import os, sys
 from engine.client import HostedEngine
-from engine.types import LoadOptions
+from engine.types import FinishReason, LoadOptions
 
 if __name__ == "__main__":
     engine = HostedEngine()

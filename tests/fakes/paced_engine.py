@@ -109,6 +109,9 @@ class PacedEngine:
     def cancel(self, run_id: int) -> None:
         self._cancelled.add(run_id)
 
+    def expect(self, chat_key: str) -> None:
+        self.log.append(("expect", chat_key))
+
     def forget(self, chat_key: str) -> None:
         self.log.append(("forget", chat_key))
 

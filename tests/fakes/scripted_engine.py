@@ -112,6 +112,7 @@ class ScriptedEngine:
     loads: list[LoadOptions] = field(default_factory=list)
     requests: list[GenerateRequest] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
     cancelled: list[int] = field(default_factory=list)
     unloads: int = 0
     closed: bool = False
@@ -245,6 +246,9 @@ class ScriptedEngine:
         self.cancelled.append(run_id)
         if self._running == run_id:
             self._cancel.set()
+
+    def expect(self, chat_key: str) -> None:
+        self.expected.append(chat_key)
 
     def forget(self, chat_key: str) -> None:
         self.forgotten.append(chat_key)
