@@ -51,21 +51,33 @@ class State:
 
 @dataclass(slots=True)
 class ChatStates:
-    """`prompted` is the state between the prompt and the answer of a send that was stopped."""
+    """`prompted` is the state between the prompt and the answer of a send that was stopped.
+
+    `spent` is such a clone of one that was not: deleted before the next send, so that an answer
+    never waits for a delete.
+    """
 
     fingerprint: str
     resident: State | None = None
     checkpoint: State | None = None
     prompted: State | None = None
     running: Owned | None = field(default=None)
+    spent: Owned | None = field(default=None)
 
     def close(self) -> None:
         for state in (self.resident, self.checkpoint, self.prompted):
             if state is not None:
                 state.conversation.close()
-        if self.running is not None:
-            self.running.close()
+        for owned in (self.running, self.spent):
+            if owned is not None:
+                owned.close()
+        self.spent = None
         self.resident = self.checkpoint = self.prompted = self.running = None
+
+    def drop_spent(self) -> None:
+        if self.spent is not None:
+            self.spent.close()
+            self.spent = None
 
     def drop_prompted(self) -> None:
         if self.prompted is not None:

@@ -29,6 +29,7 @@ from engine._ffi import Native, Owned
 from engine.catch_up import Decoded
 from engine.chat_states import ChatStates, Plan, State, fingerprint, lacking_of
 from engine.native_values import NativeError
+from engine.returns import Returns
 from engine.types import GenerateRequest, Message
 
 MAX_CHATS = 4
@@ -42,6 +43,7 @@ class Conversations:
         self._native, self._engine, self._thinks = native, engine, thinks
         self._prompt_clones = cpu and "clone" in native.features
         self._chats: OrderedDict[str, ChatStates] = OrderedDict()
+        self._returns = Returns()
 
     def plan(self, request: GenerateRequest, speculative: bool) -> Plan:
         """Takes a conversation for `request` out of the store, with a checkpoint behind it.
@@ -50,11 +52,13 @@ class Conversations:
         """
         mark = fingerprint(request, speculative)
         chat = self._chats.get(request.chat_key)
-        if chat is not None and chat.fingerprint != mark:
+        dear = self._returns.dear(request.chat_key, speculative)
+        if chat is not None and (dear or chat.fingerprint != mark):
             self.forget(request.chat_key)
             chat = None
         if chat is None:
             chat = self._chats[request.chat_key] = ChatStates(mark)
+        chat.drop_spent()
         self._chats.move_to_end(request.chat_key)
         while len(self._chats) > MAX_CHATS:
             self._chats.popitem(last=False)[1].close()
@@ -72,6 +76,7 @@ class Conversations:
                 made, (request.message,), "rebuilt", fresh=True, shared=True, prompted=prompted
             )
         chat.running = plan.conversation
+        self._returns.begins(anew=plan.resumed == "rebuilt")
         return plan
 
     def _resume(self, chat: ChatStates, request: GenerateRequest) -> Plan | None:
@@ -219,12 +224,26 @@ class Conversations:
         else:
             self._give_up(request, plan)
 
-    def finished(self, request: GenerateRequest, plan: Plan, answer: Message) -> None:
-        """The send ended well: the conversation now also holds the message and `answer`."""
+    def finished(
+        self,
+        request: GenerateRequest,
+        plan: Plan,
+        answer: Message,
+        *,
+        spent: Owned | None = None,
+    ) -> None:
+        """The send ended well: the conversation now also holds the message and `answer`.
+
+        `spent` is the clone that `plan` wanted, of no use now; it is owned from here on.
+        """
+        self._returns.ends()
         chat = self._chats.get(request.chat_key)
         if chat is None or chat.running is not plan.conversation:
             plan.conversation.close()
+            if spent is not None:
+                spent.close()
             return
+        chat.spent = spent
         self._note(chat, plan, answer)
         chat.running = None
         chat.resident = State(plan.conversation, (*request.history, request.message, answer))
@@ -245,6 +264,7 @@ class Conversations:
         `leak` gives the native object up without deleting it, for a send whose final
         chunk never came. `prompted` is the clone that `plan` wanted; it is owned from here on.
         """
+        self._returns.ends()
         chat = self._chats.get(request.chat_key)
         if prompted is not None:
             self._keep_prompted(request, plan, answer, prompted)

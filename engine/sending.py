@@ -48,7 +48,8 @@ def drafts(request: GenerateRequest, loaded: Loaded) -> bool:
 class Sending:
     """The steps of one turn. `broken`: the conversation cannot be used again; `forgot`: the
     engine took more for done than its context holds, so nothing may go on from there;
-    `prompted`: a clone of the conversation before its answer, which the caller owns."""
+    `prompted`: a clone of the conversation, which the caller owns; `usable`: it was made before
+    the answer began."""
 
     def __init__(
         self, native: Native, loaded: Loaded, request: GenerateRequest, run: Run, plan: Plan
@@ -64,6 +65,7 @@ class Sending:
         self._media = media.has_media(known)
         self.broken = self.lost = self.forgot = False
         self.prompted: Owned | None = None
+        self.usable = False
 
     def prepare(self) -> Outcome | None:
         """Guards the context and sets the answer's cap. An outcome means: do not send."""
@@ -138,7 +140,7 @@ class Sending:
         except BaseException:
             args.close()
             if clone is not None:
-                clone.taken(None)
+                self.prompted = clone.taken()
             raise
         self.lost = stream.lost
         self.broken = stream.lost or stream.looped or bool(stream.error)
@@ -147,8 +149,10 @@ class Sending:
         now = native.turn_numbers(conversation, before)
         numbers = generation.benchmark(stream, self._run, before, now)
         if clone is not None and not stream.lost:
-            prompt = numbers.prefill_tokens
-            self.prompted = clone.taken(None if prompt is None else self._used + prompt)
+            self.prompted = clone.taken()
+            if self.prompted is not None and numbers.prefill_tokens is not None:
+                count = native.token_count(self.prompted)
+                self.usable = count == self._used + numbers.prefill_tokens
         if plan.partly:
             # Tokens taken over from the checkpoint took no time: their speed is not known.
             numbers = msgspec.structs.replace(numbers, prefill_tps=None)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from engine import catch_up, context_guard, generation, media, wire
@@ -43,8 +43,9 @@ from engine.types import (
 )
 
 ENDED = json.dumps({"add_generation_prompt": False})
-AGAIN = 64
-"""Tokens that may be read once more for it, or one work group where that is more."""
+AGAIN, WRITING = 64, 128
+"""Tokens that may be read once more for it, or one work group where that is more: without being
+asked, and while a next message is being written."""
 SHORT = 128
 """A checkpoint from before anything was prefilled serves one send only (see
 `engine.conversations`): used up here, an answer that is asked for once more is built anew. Where
@@ -109,7 +110,8 @@ def settle(
 class _Ended:
     """What is sent: `messages`, as `text` of `needs` tokens; `whole` is that and the first probe.
 
-    `following` is the token with which every next turn begins.
+    `following` is the token with which every next turn begins, `cost` counts the tokens that
+    are not taken over.
     """
 
     messages: tuple[Message, ...]
@@ -117,6 +119,7 @@ class _Ended:
     whole: str
     needs: int
     following: int
+    cost: int = 0
 
 
 class _Settling:
@@ -142,6 +145,8 @@ class _Settling:
         checkpoint = chat.checkpoint if chat is not None else None
         if chat is None or checkpoint is None or chat.resident is not None:
             return Result.NO
+        if not checkpoint.step and chat.prompted is None:
+            return Result.NO  # should it fail, nothing would be left to go on from
         copy = self._chats.clone(checkpoint.conversation, (), checkpoint.step)
         if copy is None:
             return Result.NO
@@ -149,15 +154,16 @@ class _Settling:
             ended = self._ended(checkpoint, conversation)
             if ended is None:
                 return Result.NO
-            if not (checkpoint.step or ended.needs <= SHORT or self._expected):
+            cheap = ended.cost <= max(AGAIN, self._smallest)
+            if not self._expected and not (cheap and (checkpoint.step or ended.needs <= SHORT)):
                 return Result.LATER
             try:
-                made, expected = self._send(conversation, ended)
+                made, again = self._send(conversation, ended)
             finally:
                 if not checkpoint.step:
                     chat.drop_checkpoint()
         if made is None:
-            return None if expected else Result.NO
+            return None if again else Result.NO
         history = (*request.history, request.message, self._answer)
         chat.drop_prompted()
         chat.resident = State(made, history)
@@ -181,7 +187,8 @@ class _Settling:
         ended = self._as_text(conversation, send[:-1])
         if ended is None or not at:
             return None
-        near = ended.needs - at <= max(AGAIN, self._smallest)
+        ended = replace(ended, cost=ended.needs - at)
+        near = ended.cost <= max(WRITING, self._smallest)
         used = self._native.token_count(conversation) or 0
         limit = self._loaded.options.context_tokens
         fits = context_guard.room(limit, used, ended.needs, self._smallest).fits
@@ -214,8 +221,8 @@ class _Settling:
         return self._native.render_message(conversation, text) or ""
 
     def _send(self, conversation: Owned, ended: _Ended) -> tuple[Owned | None, bool]:
-        """Sends it: a clone that holds it and nothing else, which the caller owns, and whether
-        all else was as expected. The clone may come too late."""
+        """Sends it: a clone that holds it and nothing else, which the caller owns; or None, and
+        whether only the clone came too late."""
         native, run = self._native, Run(0)
         used = native.token_count(conversation) or 0
         before = native.turn_numbers(conversation, TurnNumbers())
@@ -231,15 +238,18 @@ class _Settling:
             stream = generation.collect(run, lambda batch: None, AnswerFilter(()))
         finally:
             args.close()
-            made = clone.taken(used + ended.needs) if clone is not None else None
+            made = clone.taken() if clone is not None else None
         numbers = generation.benchmark(
             stream, run, before, native.turn_numbers(conversation, before)
         )
         expected = not stream.error and numbers.prefill_tokens == ended.needs
-        if made is not None and not (expected and self._goes_on(made, ended, stream)):
-            made.close()
-            return None, False
-        return made, expected
+        if made is None:
+            return None, expected
+        in_time = native.token_count(made) == used + ended.needs
+        if expected and in_time and self._goes_on(made, ended, stream):
+            return made, True
+        made.close()
+        return None, expected and not in_time
 
     def _goes_on(self, made: Owned, ended: _Ended, stream: Stream) -> bool:
         """Whether a next turn goes on behind exactly what was to be held, and differs at once

@@ -104,20 +104,20 @@ def _once(
     try:
         outcome = turn.send(sink)
     except BaseException:
+        if turn.prompted is not None:
+            turn.prompted.close()
         chats.failed(request, plan, Message("assistant", ()))
         raise
     parts = (TextPart(outcome.text),) if outcome.text else ()
     answer = Message("assistant", parts, outcome.tool_calls)
     prompted = turn.prompted
-    if prompted is not None and (outcome.thought or turn.forgot):
-        prompted.close()
-        prompted = None
     if turn.broken or outcome.reason in (FinishReason.STOPPED, FinishReason.ERROR):
+        if prompted is not None and (outcome.thought or turn.forgot or not turn.usable):
+            prompted.close()
+            prompted = None
         chats.failed(request, plan, answer, leak=turn.lost, prompted=prompted)
     else:
-        if prompted is not None:
-            prompted.close()
-        chats.finished(request, plan, answer)
+        chats.finished(request, plan, answer, spent=prompted)
     if turn.forgot:
         chats.forget(request.chat_key)
     return outcome

@@ -121,6 +121,28 @@ def test_a_chat_closed_while_it_writes_is_not_called_stalled(
     run(engine, body)
 
 
+def test_the_engine_hears_of_a_message_that_is_being_written(run: Run) -> None:
+    engine = ScriptedEngine([[Say("a"), Wait(60)], [Say("b")]])
+
+    async def body(me: Person) -> None:
+        await me.ready()
+        await me.send("one")
+        await me.until(lambda: me.chat.state is ChatState.DECODING)
+        engine.expected.clear()
+        me.type("and")
+        assert engine.expected == [me.chat.key], "once a second"
+        await me.until(lambda: me.chat.conversation.draft == "and")
+        me.chat.stop()
+        assert engine.expected == [me.chat.key] * 2, "written before the Stop"
+        await me.until(lambda: not me.chat.busy)
+        me.type(" then?")
+        assert engine.expected == [me.chat.key] * 3, "and after it"
+        me.page.clear_draft()
+        await me.ask("two")
+
+    run(engine, body)
+
+
 def test_an_engine_deaf_to_stop_is_ended_and_the_chat_goes_on(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -157,15 +157,16 @@ class Chat:
         return self.send(text, limit=400, constraint=LONG)
 
     def send_and_stop(self, text: str, after_steps: int = 1) -> Outcome:
-        """Tries again when the answer was at its end before the stop came: a busy machine."""
+        """Tries again when the answer was at its end before the stop came: a busy machine, or an
+        answer that is short, so the question changes a little."""
         before = self.history
         self.on_batch = lambda b: (
             self.engine.cancel(self.run_id) if b.steps >= after_steps else None
         )
         try:
-            for _ in range(20):
+            for more in range(20):
                 self.history = before
-                outcome = self.send(text)
+                outcome = self.send(text + " And then?" * more)
                 if outcome.reason is FinishReason.STOPPED:
                     break
             return outcome

@@ -187,7 +187,7 @@ def test_stop_in_the_first_turn_of_a_chat_opened_again(shared: AnyEngine) -> Non
     again.send_and_stop(STORY)
     Chat(shared).send("Hello")
     back = again.send("Hi")
-    assert back.resumed in not_rebuilt(shared), "another chat ran"
+    assert back.reason in FINE, "another chat ran: the checkpoint's memory is not trusted"
     assert prompt(back) >= prompt(stopped) + shared.count_tokens(stopped.text)
 
 

