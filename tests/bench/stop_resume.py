@@ -6,7 +6,8 @@ Builds one long chat and measures the time to the first chunk, and the processor
 engine process for the whole short answer, of: an ordinary next turn; the turn after a Stop,
 early and late in a long answer; after two and four Stops in a row; after a Stop in the first
 turn of a chat that is opened again; a rebuild from the messages. The target is a ratio <= 1.5
-for every turn after a Stop.
+for every turn after a Stop. With `--pause 0.8`, about what a person needs, the engine has read the
+stopped turn to its end by then (`engine.settling`); without, the next turn comes at once.
 
 The engine prefills in groups (32 tokens and more in the models here), so a few tokens more
 cost nothing or a whole group, depending on the length of the question. Every round therefore
