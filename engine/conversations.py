@@ -11,9 +11,9 @@ such a clone the engine gives back the tokens but not the memory they stand for 
 conversation ran (0.18.1, step 0 of `RestoreContext`): it serves one send, right after its own.
 
 A send from a checkpoint gets a memory of its own, which the checkpoint does not see. Of such a
-send, and of one with a new conversation or its one checkpoint, a second clone is taken between
-its prompt and its answer (`engine.prompt_clone`), so that neither another Stop nor another chat
-in between makes the next send prefill the turns before it again.
+send, and of one with a new conversation, a second clone is taken between its prompt and its
+answer (`engine.prompt_clone`), so that neither another Stop nor another chat in between makes
+the next send prefill the turns before it again.
 
 Owned by the thread that drives the engine. Errors: `NativeError` from creating.
 """
@@ -142,7 +142,7 @@ class Conversations:
             shared = new[:1] != old[:1] or new == old[: len(new)]
         if fresh:
             chat.drop_checkpoint()
-        prompted = self._prompted(request) and (fresh or not shared)
+        prompted = self._prompted(request) and not shared
         partly = decoded.entries > 0
         return Plan(copy, send, "checkpoint", fresh, shared, partly, prompted, opened)
 

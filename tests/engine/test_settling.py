@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from engine import settling
+from engine import sending, settling
 from engine._ffi import Native, Owned
 from engine.handles import live_handles
 from engine.litert import LiteRtEngine
@@ -21,11 +21,9 @@ from engine.types import (
     Constraint,
     ConstraintKind,
     FinishReason,
-    GenerateRequest,
     LoadOptions,
     Message,
     Outcome,
-    Sampling,
 )
 from tests.engine.conftest import Variants
 from tests.engine.talk import SLACK, STORY, Talk, built_on, said
@@ -156,16 +154,8 @@ def test_the_delay_told_is_that_of_the_turn(talk: Talk) -> None:
     what was read in the background."""
     for _ in range(3):
         history = settled(talk, first=True, steps=12)
-        request = GenerateRequest(
-            run_id=1000 + talk.runs,
-            chat_key="chat",
-            message=said("user", "Hm?"),
-            history=tuple(history),
-            sampling=Sampling(top_k=1, max_output_tokens=20),
-            record_times=True,
-        )
-        talk.runs += 1
-        outcome = talk.engine.generate(request, lambda _batch: None)
+        outcome = talk.ask("chat", history, "Hm?", limit=20)
+        assert outcome.resumed == "resident"
         numbers = outcome.benchmark
         assert numbers is not None
         assert numbers.prefill_tps is not None
@@ -299,6 +289,21 @@ def test_in_a_first_turn_where_it_fails(talk: Talk, monkeypatch: pytest.MonkeyPa
         assert not talk.engine.settle()
     after = talk.ask("chat", history, WHY)
     assert after.resumed == "checkpoint", "from before the answer, or the first one untouched"
+    assert abs(built_on(after) - talk.whole(history, WHY)) <= SLACK
+
+
+class _NoClone(PromptClone):
+    def _make(self) -> None:
+        pass
+
+
+def test_the_only_way_back_is_not_spent(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should it fail, the next turn would read everything again."""
+    monkeypatch.setattr(sending, "PromptClone", _NoClone)
+    _, history = talk.exchange([], STORY, stop_after=6)
+    assert not talk.engine.settle()
+    after = talk.ask("chat", history, WHY)
+    assert after.resumed == "checkpoint"
     assert abs(built_on(after) - talk.whole(history, WHY)) <= SLACK
 
 
