@@ -18,7 +18,7 @@ import pytest
 from engine import child_calls, client, errors, host
 from engine.client import HostedEngine
 from engine.types import FinishReason, LoadOptions
-from tests.engine.conftest import FINE, Chat
+from tests.engine.conftest import FINE, Chat, assistant, user
 
 STORY = "Tell me a very long story about a cat and a dog in the garden."
 
@@ -113,6 +113,24 @@ def test_a_stopped_turn_is_settled_while_nobody_waits(
     assert set(how) <= {"resident", "checkpoint"}
     assert "resident" in how[::2], "in the first turn of a chat"
     assert "resident" in how[1::2]
+
+
+def test_a_long_chat_opened_again_is_settled_once_somebody_writes(
+    engine: HostedEngine, options: LoadOptions
+) -> None:
+    engine.load(options)
+    old = (user("Tell me about the sea."), assistant("The sea is wide. " * 40))
+    how: dict[bool, list[str]] = {False: [], True: []}
+    for writes in (False, True) * 4:
+        chat = Chat(engine)
+        chat.history = old
+        chat.send_and_stop(STORY, after_steps=4)
+        if writes:
+            engine.expect(chat.key)
+        time.sleep(0.5)
+        how[writes].append(chat.send("Hi").resumed)
+    assert "resident" not in how[False]
+    assert "resident" in how[True]
 
 
 def test_every_command_is_heard_while_a_stopped_turn_is_settled(

@@ -65,7 +65,7 @@ def test_what_shrinks_or_is_unknown_counts_nothing(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(memory, "resident_bytes", lambda: 200)
     counted.ends()
     assert not counted.dear("a", speculative=True), "a new conversation takes what it needs"
-    monkeypatch.setattr(memory, "resident_bytes", lambda: 300)
+    monkeypatch.setattr(memory, "resident_bytes", lambda: 201)
     counted.ends()
     assert counted.dear("b", speculative=True)
     assert not counted.dear("a", speculative=False)

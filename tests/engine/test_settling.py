@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from engine import sending, settling
+from engine import sending, settling, turn
 from engine._ffi import Native, Owned
+from engine.errors import GenerationError
 from engine.handles import live_handles
 from engine.litert import LiteRtEngine
 from engine.native_values import NativeError
@@ -195,6 +196,21 @@ def stopped_in_old(talk: Talk) -> list[Message]:
     pytest.fail("it always ends by itself")
 
 
+def test_a_turn_that_failed_leaves_none_to_settle(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, history = talk.exchange([], STORY, stop_after=4)
+    assert talk.engine.unsettled
+
+    def fails(*_args: object) -> Outcome:
+        raise GenerationError("send_failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(turn, "run_turn", fails)
+        assert talk.ask("chat", history, WHY).error is not None
+    assert not talk.engine.unsettled
+
+
 def test_a_long_chat_opened_again_keeps_its_one_checkpoint(talk: Talk) -> None:
     """It serves one send: the answer asked for again would read everything once more."""
     stopped_in_old(talk)
@@ -271,9 +287,18 @@ def test_where_it_fails_everything_is_as_before(
     _, history = talk.exchange([], SEA, speculative=speculative)
     _, history = talk.exchange(history, STORY, stop_after=2, speculative=speculative)
     monkeypatch.setattr(settling, "TRIES", 2)
+    sends: list[Owned] = []
+    send_once = settling._Settling._send
+
+    def counted(self: settling._Settling, chat: Owned, ended: settling._Ended) -> object:
+        sends.append(chat)
+        return send_once(self, chat, ended)
+
     with monkeypatch.context() as patch:
+        patch.setattr(settling._Settling, "_send", counted)
         TROUBLE[trouble](patch)
         done = talk.engine.settle()
+    assert len(sends) == 1 or trouble == "too late", "what fails each time is not tried again"
     after = talk.ask("chat", history, WHY, speculative=speculative)
     if done:  # while drafting nothing may have been decoded behind it: then it is not too late
         assert (trouble, speculative, after.resumed) == ("too late", True, "resident")

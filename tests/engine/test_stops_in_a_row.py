@@ -88,6 +88,16 @@ def test_a_stopped_answer_is_asked_for_again_after_two_stops(talk: Talk) -> None
     assert abs(built_on(after) - talk.whole(history, STORY)) <= SLACK
 
 
+def test_answers_that_end_leave_nothing_behind(talk: Talk) -> None:
+    """The clone of a new conversation is of no use after an answer that ended."""
+    _, history = talk.exchange([], "Tell me about the sea.")
+    for _ in range(2):
+        _, history = talk.exchange(history, "Why is that so?")
+    assert live_handles().count("conversation_clone") == 1, "the checkpoint"
+    talk.engine.forget("chat")
+    assert "conversation_clone" not in live_handles()
+
+
 def test_stops_in_a_row_leave_nothing_behind(talk: Talk) -> None:
     _, history = talk.exchange([], "Tell me about the sea.")
     _, history = talk.exchange(history, STORY, stop_after=9)
