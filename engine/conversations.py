@@ -20,11 +20,10 @@ Owned by the thread that drives the engine. Errors: `NativeError` from creating.
 
 from __future__ import annotations
 
-import random
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from engine import catch_up, wire
+from engine import catch_up, new_conversation, wire
 from engine._ffi import Native, Owned
 from engine.catch_up import Decoded
 from engine.chat_states import ChatStates, Plan, State, fingerprint, lacking_of
@@ -191,28 +190,8 @@ class Conversations:
         self, request: GenerateRequest, speculative: bool, history: Sequence[Message]
     ) -> Owned:
         """A new native conversation with the settings of `request`; the caller owns it."""
-        sampling = wire.safe_sampling(request.sampling)
-        seed = random.randrange(1, 1 << 31) if sampling.seed is None else sampling.seed
-        constrained = request.constraint is not None
-        # A thinking config together with a constraint ends in a native panic (0.18.1).
-        thinking = request.thinking if self._thinks and not constrained else None
-        with self._native.session_config(
-            top_k=sampling.top_k,
-            top_p=sampling.top_p,
-            temperature=sampling.temperature,
-            seed=seed,
-            speculative=speculative,
-        ) as session:
-            return self._native.conversation(
-                self._engine,
-                session,
-                system=wire.system_json(request.system),
-                messages=wire.messages_json(history),
-                tools=wire.tools_json(request.tools),
-                constrained=constrained,
-                thinking=thinking,
-                thinking_budget=request.thinking_budget if thinking else None,
-            )
+        made = new_conversation.create
+        return made(self._native, self._engine, request, speculative, history, thinks=self._thinks)
 
     def unsent(self, request: GenerateRequest, plan: Plan) -> None:
         """Nothing was sent: the conversation is as good as before."""
