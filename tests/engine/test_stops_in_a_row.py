@@ -105,7 +105,7 @@ def test_stops_in_a_row_leave_nothing_behind(talk: Talk) -> None:
     for _ in range(6):
         talk.exchange(history, STORY, stop_after=5)
         kept.append(live_handles().count("conversation_clone"))
-    assert kept[1:] == kept[1:2] * 5
+    assert max(kept) <= 2, "the checkpoint and, if it came in time, the clone before the answer"
     talk.engine.forget("chat")
     assert "conversation_clone" not in live_handles()
 
